@@ -21,6 +21,7 @@ test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and 
 test-all: $(READY) ## every test, and the machine code of set ci for five AMD architectures on the emulator
 	@$(RUN) python -m pytest -q -n auto --dist loadfile
 	@$(RUN) ckgen smoke --platform amd --emulate --set ci --brief
+	@$(RUN) python scripts/emulator_table.py --check --collect build/ci/emulated
 
 lint: $(READY) ## ruff, mypy --strict, clang-format, shellcheck, size budgets
 	@$(RUN) scripts/lint.sh

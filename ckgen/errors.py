@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import difflib
 import heapq
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 EXIT_FAILED = 1  # drift or a failed check
 EXIT_USAGE = 2
@@ -85,6 +85,13 @@ class CkgenError(Exception):
         self.exit_code = exit_code
         super().__init__("\n".join(_headline(d) + (f"\n = help: {d.help}" if d.help else "") for d in self.diagnostics))
 
+    @property
+    def sentence(self) -> str:
+        """The first error and what to do about it, in one line."""
+        first = self.diagnostics[0]
+        place = f"{first.place}: " if first.place else ""
+        return "; ".join(part for part in (f"{place}{first.message}", first.help) if part)
+
 
 def presentable(text: str) -> str:
     """A text as messages show it: at most MAX_TEXT characters, cut in the middle, without any that a terminal obeys
@@ -146,11 +153,16 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The known names most like `name` (case does not matter), best first; empty when none is close.
 
     Another word for a known name is that name alone, however unlike it is spelled. To compare two names takes a time
-    that grows with both, so of very many known ones those are compared that share most triples of characters.
+    that grows with both, so of very many known ones those of a similar length are compared that share most triples of
+    characters.
     """
     if len(name) > _LONGEST_NAME:
         return []
-    known = list(islice(known, _MOST_NAMES))
+    known = list(known)
+    if len(known) > _MOST_NAMES:
+        known = sorted(sorted(known), key=len)
+        first = max(0, bisect_left(known, len(name), key=len) - _MOST_NAMES // 2)
+        known = known[first : first + _MOST_NAMES]
     other_word = _OTHER_WORDS.get(name.casefold())
     if other_word is not None and other_word in known:
         return [other_word]

@@ -15,6 +15,14 @@ def templates_dir() -> Path:
     raise FileNotFoundError(f"ckgen's templates are neither in {PACKAGE} nor beside it; reinstall ckgen")
 
 
+def spec_file() -> Path:
+    """The spec that ckgen itself comes with; FileNotFoundError says what a broken installation lacks."""
+    for folder in (PACKAGE, PACKAGE.parent):
+        if (folder / "instances.yaml").is_file():
+            return folder / "instances.yaml"
+    raise FileNotFoundError(f"ckgen's instances.yaml is neither in {PACKAGE} nor beside it; reinstall ckgen")
+
+
 def examples_dir() -> Path | None:
     """The folder of the example programs; None in an installation without them."""
     folders = (PACKAGE / "examples", PACKAGE.parent / "examples")

@@ -161,7 +161,7 @@ int run(const Options& options) {
         const float ms = op->MakeInvokerPointer()->Run(argument.get(), config);
         in_memory.FromDevice(in.data());
         if(options.timing > 0)
-            print_perf(ms, p, static_cast<int64>(in.size() + out.size() + wei.size()), op->GetTypeString());
+            print_perf(ms, p, static_cast<int64>(2 * (in.size() + out.size() + wei.size())), op->GetTypeString());
         if(options.verification == 0)
             return 0;
         std::vector<float> reference(in.size());

@@ -111,14 +111,15 @@ inline void parse_arguments(Options& options, int argc, char** argv, int counts,
         options.problem = parse_problem(argc, argv, counts, usage);
 }
 
-inline void print_perf(float ms, const conv::Problem& problem, int64 elements_moved, const std::string& name) {
+inline void print_perf(float ms, const conv::Problem& problem, int64 bytes_moved, const std::string& name) {
     std::cout << "Perf: " << ms << " ms, " << static_cast<double>(problem.flops()) / ms / 1e9 << " TFlops, "
-              << 2. * static_cast<double>(elements_moved) / ms / 1e6 << " GB/s, " << name << "\n";
+              << static_cast<double>(bytes_moved) / ms / 1e6 << " GB/s, " << name << "\n";
 }
 
-inline std::vector<float> widened(const std::vector<half_t>& values) {
+template <class T>
+std::vector<float> widened(const std::vector<T>& values) {
     std::vector<float> result;
-    for(const half_t value : values)
+    for(const T value : values)
         result.push_back(to_float(value));
     return result;
 }
@@ -130,15 +131,14 @@ inline int64 elements(const conv::Tensor& tensor) {
     return count;
 }
 
-inline std::vector<half_t> initial(int64 count, int how, unsigned seed) {
-    std::vector<half_t> values(static_cast<size_t>(count));
+template <class T = half_t>
+std::vector<T> initial(int64 count, int how, unsigned seed) {
+    std::vector<T> values(static_cast<size_t>(count));
     std::mt19937 random(seed);
     std::uniform_int_distribution<int> integers(-5, 4);
     std::uniform_real_distribution<float> decimals(-0.5f, 0.5f);
-    for(half_t& value : values)
-        value = how == 0   ? half_t{0}
-                : how == 1 ? static_cast<half_t>(integers(random))
-                           : static_cast<half_t>(decimals(random));
+    for(T& value : values)
+        value = how == 0 ? T{0} : how == 1 ? static_cast<T>(integers(random)) : static_cast<T>(decimals(random));
     return values;
 }
 
@@ -153,14 +153,16 @@ inline void print(const char* name, const conv::Tensor& tensor, int ndim, bool g
     std::cout << "}\n";
 }
 
-// True if every element differs from the f32 reference by at most f16's rounding plus the error of f32 sums of `terms`
-// products.
-inline bool verify(const std::vector<half_t>& result, const std::vector<float>& reference, int64 terms) {
+// True if every element differs from the f32 reference by at most its type's rounding plus the error of f32 sums of
+// `terms` products.
+template <class T>
+bool verify(const std::vector<T>& result, const std::vector<float>& reference, int64 terms) {
+    constexpr double roundoff = sizeof(T) == 2 ? 0x1p-10 : 0x1p-22;
     double worst = 0;
     for(size_t i = 0; i < result.size(); ++i) {
         const double expected = static_cast<double>(reference[i]);
         const double error = std::abs(to_float(result[i]) - expected);
-        const double allowed = std::abs(expected) * 0x1p-10 + 0x1p-20 + static_cast<double>(terms) * 25 * 0x1p-23;
+        const double allowed = std::abs(expected) * roundoff + 0x1p-20 + static_cast<double>(terms) * 25 * 0x1p-23;
         if(!(error <= allowed) && std::isfinite(expected)) {
             std::cerr << "wrong: element " << i << " is " << to_float(result[i]) << ", not " << expected << "\n";
             return false;

@@ -59,7 +59,7 @@ int run(const Options& options) {
         in_memory.FromDevice(in.data());
         const size_t moved = out.size() + wei.size() + skip.size() + in.size();
         if(options.timing > 0)
-            print_perf(ms, p, static_cast<int64>(moved), op->GetTypeString());
+            print_perf(ms, p, static_cast<int64>(2 * moved), op->GetTypeString());
         if(options.verification == 0)
             return 0;
         std::vector<float> reference(in.size());

@@ -51,7 +51,7 @@ int run(const Options& options) {
         const float ms = op->MakeInvokerPointer()->Run(argument.get(), StreamConfig{nullptr, options.timing > 0});
         wei_memory.FromDevice(wei.data());
         if(options.timing > 0)
-            print_perf(ms, p, static_cast<int64>(in.size() + out.size() + wei.size()), op->GetTypeString());
+            print_perf(ms, p, static_cast<int64>(2 * (in.size() + out.size() + wei.size())), op->GetTypeString());
         if(options.verification == 0)
             return 0;
         std::vector<float> reference(wei.size());

@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 
 import click
@@ -32,7 +33,10 @@ CLIENTS = (
     "15_convnd_bwd_data",
     "24_grouped_conv_activation",
 )
-EXAMPLES = ("17_convnd_bwd_data", "20_grouped_conv_bwd_weight", "38_grouped_conv_bwd_data_multiple_d")
+EXAMPLES = (
+    *("17_convnd_bwd_data", "20_grouped_conv_bwd_weight", "38_grouped_conv_bwd_data_multiple_d"),
+    "62_convnd_activ/binary",
+)
 TESTS = ("grouped_convnd_bwd_weight", "grouped_convnd_bwd_data", "convnd_bwd_data")
 PROFILED = ("grouped_conv_bwd_weight", "grouped_conv_bwd_data", "conv_bwd_data")
 PHONY = ("example_grouped_conv_bwd_data", "example_grouped_conv_bwd_weight")  # groups of examples
@@ -71,6 +75,7 @@ class Work:
     filters: tuple[str, ...]
     gtest: Path | None
     limit: int
+    programs: tuple[str, ...] = ()
     rows: dict[str, Row] = field(default_factory=dict)
 
     def load(self) -> None:
@@ -82,6 +87,9 @@ class Work:
     def save(self) -> None:
         text = json.dumps([asdict(row) for row in self.rows.values()], indent=1)
         (self.folder / "rows.json").write_text(text, encoding="utf-8")
+
+    def wanted(self, program: str) -> bool:
+        return not self.programs or any(fnmatch(program, pattern) for pattern in self.programs)
 
     def row(self, program: str) -> Row:
         return self.rows.setdefault(program, Row(program))
@@ -136,16 +144,9 @@ def built(work: Work, prefix: Path, arch: str, source: Path, small: bool = False
     options += [f"-D{name}={';'.join(folders)}" for name, folders in lists.items()]
     options += ["-DCMAKE_BUILD_TYPE=Release", f"-DSMALL={'ON' if small else 'OFF'}"]
     need("cmake", "-S", PROJECT, "-B", folder, "-G", "Ninja", *options, amd=bool(arch))
-    targets = sorted(
-        set(
-            re.findall(
-                r"^((?:client|example|test)_\w*bwd_\w+|ckProfiler):",
-                command("ninja", "-C", folder, "-t", "targets", "all")[1],
-                re.MULTILINE,
-            )
-        )
-    )
-    targets = [target for target in targets if target not in PHONY]
+    known = command("ninja", "-C", folder, "-t", "targets", "all")[1]
+    targets = sorted(set(re.findall(r"^((?:client|example|test)_\w*bwd_\w+|ckProfiler):", known, re.MULTILINE)))
+    targets = [target for target in targets if target not in PHONY and work.wanted(target)]
     command("ninja", "-C", folder, "-k", "0", *targets, amd=bool(arch))
     found = {path.name: path for path in folder.rglob("*") if path.is_file() and os.access(path, os.X_OK)}
     return {target: found.get(target) for target in targets}
@@ -182,6 +183,8 @@ def run_example(work: Work, program: Path) -> str:
     sizes = "2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1 0"
     if "weight_wmma" in program.name:  # 3D only
         sizes = "3 2 16 16 3 3 3 4 4 4 1 1 1 1 1 1 1 1 1 1 1 1 0"
+    elif "residual" in program.name:  # 3D only
+        sizes = "3 2 2 16 16 3 3 3 5 5 5 2 2 2 1 1 1 1 1 1 1 1 1"
     elif "convnd" in program.name:
         sizes = "2 1 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1"
     code, output = command(program, *f"1 1 1 {sizes}".split(), limit=work.limit)
@@ -202,13 +205,8 @@ def run_test(work: Work, program: Path) -> str:
     counts: dict[str, int] = {}
     for name in names:
         code, output = command(program, f"--gtest_filter={name}", limit=work.limit)
-        word = (
-            "failed"
-            if code
-            else "passed"
-            if "Perf:" in output or "interface" in program.name
-            else "without an instance"
-        )
+        ran = "Perf:" in output or "interface" in program.name
+        word = "failed" if code else "passed" if ran else "without an instance"
         word = f"longer than {work.limit} s" if code == 124 else word
         counts[word] = counts.get(word, 0) + 1
     return ", ".join(f"{count} {word}" for word, count in counts.items())
@@ -264,23 +262,32 @@ def page(work: Work, arch: str) -> str:
 @click.option("--work", "folder", type=click.Path(path_type=Path), default=ROOT / "build" / "ck_programs")
 @click.option("--amd", "arch", default="", help="Also compile and link for an AMD architecture, as in gfx90a.")
 @click.option("--gtest", type=click.Path(exists=True, path_type=Path), help="Folder with GTest's include/ and lib/.")
+@click.option("--program", "programs", multiple=True, help="Only programs whose name matches, as in 'client_*'.")
 @click.option("--limit", default=300, show_default=True, help="Seconds for one run.")
 @click.option("--write", is_flag=True, help="Write docs/ck_programs.md.")
-def main(filters: Sequence[str], folder: Path, arch: str, gtest: Path | None, limit: int, write: bool) -> None:
+def main(
+    filters: Sequence[str],
+    folder: Path,
+    arch: str,
+    gtest: Path | None,
+    programs: Sequence[str],
+    limit: int,
+    write: bool,
+) -> None:
     """Build and run CK's programs from CK_SRC against the instances that FILTERS choose."""
     ck = os.environ.get("CK_SRC")
     if not ck or not (Path(ck) / "client_example").is_dir():
         raise click.UsageError("set CK_SRC to a checkout of composable_kernel")
-    work = Work(Path(ck).resolve(), folder.resolve(), tuple(filters), gtest and gtest.resolve(), limit)
+    work = Work(Path(ck).resolve(), folder.resolve(), tuple(filters), gtest and gtest.resolve(), limit, tuple(programs))
     work.load()
     prefix = library(work, "")
-    programs = built(work, prefix, "", work.ck)
-    for name, path in programs.items():
+    made = built(work, prefix, "", work.ck)
+    for name, path in made.items():
         work.row(name).host = "yes" if path else "no"
     if arch:
         for name, path in built(work, library(work, arch), arch, work.ck).items():
             work.row(name).amd = "yes" if path else "no"
-    for _ in runs(work, prefix, programs):
+    for _ in runs(work, prefix, made):
         work.save()
     work.save()
     text = page(work, arch)

@@ -28,9 +28,12 @@ TABLES = "library/include/ck/library/tensor_operation_instance/gpu"
 WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 FOLDERS = (WEIGHT, DATA)
 SPECS = ("Default", "Filter1x1Stride1Pad0")
-TYPES = {"F16": "f16", "BF16": "bf16", "F32": "f32"}
-# The layouts for which CK instantiates its xdl tables; those of fused functions only for 3-D images with channels last.
+TWO_STAGE = "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle"
+TYPES = {"F16": "fp16", "BF16": "bf16", "F32": "fp32", "I8": "int8", "F8": "fp8", "BF8": "bf8"}  # in words of files
+# The layouts for which CK instantiates its tables, by operation or class; those of fused functions, and of rounded
+# operands, only for 3-D images with channels last.
 LAYOUTS = {
+    "DeviceGroupedConvBwdWeight_Wmma_CShuffle": ("NDHWGC/GKZYXC/NDHWGK", "GNDHWC/GKZYXC/GNDHWK"),
     WEIGHT: (
         "NHWGC/GKYXC/NHWGK",
         "NDHWGC/GKZYXC/NDHWGK",
@@ -40,7 +43,28 @@ LAYOUTS = {
     ),
     DATA: ("NHWGK/GKYXC/NHWGC", "NDHWGK/GKZYXC/NDHWGC", "GNHWK/GKYXC/GNHWC", "GNDHWK/GKZYXC/GNDHWC"),
 }
-FUSED_LAYOUT = "NDHWGK/GKZYXC/NDHWGC"
+FUSED_LAYOUT = {WEIGHT: "NDHWGC/GKZYXC/NDHWGK", DATA: "NDHWGK/GKZYXC/NDHWGC"}
+FUSED_WEIGHT = "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle"
+TWO_STAGE_LAYOUTS = LAYOUTS[WEIGHT][:2]  # the tables of other layouts have a word in their names
+# The template arguments that `GetTypeString` prints, by class; None is the variant, a pair is a product, a text itself.
+Position = int | None | tuple[int, int] | str
+XDL_WEIGHT = (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)
+POSITIONS: dict[str, tuple[Position, ...]] = {
+    "DeviceGroupedConvBwdWeight_Xdl_CShuffle": XDL_WEIGHT,
+    FUSED_WEIGHT: XDL_WEIGHT,
+    TWO_STAGE: (
+        *(12, 13, 14, 15, SPECS[0], 16, 19, 20, 25, 26, 32, 33, 35, 36, 38),
+        *("BlkGemmPipelineScheduler: Intrawave", None, 41),
+    ),
+    "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1": (
+        *(18, 19, 20, 21, 22, 23, None),
+        *(24, 25, 26, 27, 32, 39, 42, 43),
+    ),
+    "DeviceGroupedConvBwdWeight_Wmma_CShuffle": (12, 13, 14, 15, None, 16, 25, 26, 32, 33, 35, 36, 38),
+    "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle": (15, 16, 17, (18, 19), None, 19, 28, 35),
+    "DeviceGroupedConvBwdWeight_Dl": (12, 13, 14, 15, None, 16),
+}
+FUNCTIONS = ("Bilinear", "Scale")
 _TABLE = re.compile(r"using\s+(\w+)\s*=\s*std::tuple<(.*?)>;", re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ROW = re.compile(r"\b(Device\w+)\s*<")
@@ -76,10 +100,15 @@ def tables_of(source: Path) -> Iterator[Table]:
                 rows = list(_rows(body))
                 kinds = {kind for kind, _ in rows}
                 for kind in sorted(kinds):
-                    table = Table(folder, name, kind, tuple(row for own, row in rows if own == kind))
+                    table = Table(folder, name, kind, tuple(_plain(row, kind) for own, row in rows if own == kind))
                     if table not in seen:
                         seen.add(table)
                         yield table
+
+
+def _plain(row: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    """The arguments of a row without those of D tensors where the class of plain operators has none."""
+    return (*row[:4], *row[5:9], *row[10:]) if kind == FUSED_WEIGHT else row
 
 
 def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -93,55 +122,84 @@ def _rows(body: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield match[1], split(body[match.end() : end - 1] if depth == 0 else body[match.end() :])
 
 
-def type_string(row: tuple[str, ...], kind: str, spec: str) -> str:
-    """The type string of a row, from the positions that `GetTypeString` of its class prints."""
-    from ckgen.ck.notation import OPERATION_OF, TYPE_STRING, show
+def variants(kind: str) -> tuple[str, ...]:
+    """The specialisations, or pipelines, for which CK instantiates each row of a class."""
+    return tuple(f"BlkGemmPipelineVersion: v{number}" for number in (2, 5)) if kind == TWO_STAGE else SPECS
 
-    positions = (
-        (18, 19, 20, 21, 22, 23, None, 24, 25, 26, 27, 32, 39, 42, 43)
-        if OPERATION_OF[kind] == DATA
-        else (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)
-    )
-    values = [spec if position is None else row[position] for position in positions]
+
+def type_string(row: tuple[str, ...], kind: str, variant: str) -> str:
+    """The type string of a row, from the positions that `GetTypeString` of its class prints."""
+    from ckgen.ck.notation import TYPE_STRING, show
+
+    def value(position: Position) -> str:
+        if isinstance(position, tuple):
+            return str(int(row[position[0]]) * int(row[position[1]]))
+        if isinstance(position, int):
+            return row[position]
+        return variant if position is None else position
+
+    values = [value(position) for position in POSITIONS[kind]]
     return show(kind, dict(zip(TYPE_STRING[kind], values, strict=True)), serialised=False)
 
 
-def _kind_of_row(row: tuple[str, ...], operation: str) -> tuple[str, str] | str:
+def _kind_of_row(row: tuple[str, ...], table: Table) -> tuple[str, str] | str:
     """Data type and function of a row, or why no instance has them."""
+    from ckgen.ck.notation import OPERATION_OF
+    from ckgen.ck.words import dtype_of
+    from ckgen.conv.dtypes import DTYPES
+
+    operation, kind = table.folder, table.kind
+    if kind not in OPERATION_OF:
+        return "ck-class: no family has this class"
+    if "_ngchw_" in table.name:
+        return "foreign-layout: NGCHW, whose type strings name two more widths"
     words = row[4:7] if operation == WEIGHT else (row[5], row[6], row[10])
-    compute = row[39:41] if operation == WEIGHT else row[47:49]
-    if any(word not in TYPES for word in (*words, *compute)):
+    place = {WEIGHT: 42 if kind == TWO_STAGE else 39, DATA: 47}[operation]
+    compute = row[place : place + 2] if "_Xdl_" in kind else ()
+    first, second, third = (TYPES.get(word, word) for word in words)
+    operands = (TYPES.get(compute[0], compute[0]), TYPES.get(compute[-1], compute[-1])) if compute else None
+    dtype = dtype_of((first, second, third), operands)
+    if dtype not in DTYPES:
         return f"foreign-dtype: computes in {'/'.join(compute) or '/'.join(words)}"
-    names = [TYPES[word] for word in words]
-    dtype = names[0] if len(set(names)) == 1 else "_".join(names)
-    return dtype, "PassThrough" if operation == WEIGHT else row[13]
+    function = row[9] if operation == WEIGHT else row[13]
+    return dtype, function if function in FUNCTIONS else "PassThrough"
+
+
+def layouts_of(table: Table, dtype: str, function: str) -> tuple[str, ...]:
+    """The layouts for which CK instantiates rows of a data type and function."""
+    from ckgen.conv.dtypes import DTYPES
+
+    if table.kind == TWO_STAGE:
+        return TWO_STAGE_LAYOUTS
+    if function != "PassThrough" or not DTYPES[dtype].as_stored:
+        return (FUSED_LAYOUT[table.folder],)
+    return LAYOUTS.get(table.kind, LAYOUTS[table.folder])
 
 
 def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Compared:
     """The result for one table."""
     from ckgen.ck.importing import Asked, resolve_text
-    from ckgen.ck.notation import OPERATION_OF
     from ckgen.conv.layout import physical_axes
     from ckgen.instance.checker import Checker
 
     reasons: Counter[str] = Counter()
     same = 0
     for row in table.rows:
-        kind = _kind_of_row(row, table.folder) if table.kind in OPERATION_OF else "ck-class: no family has this class"
+        kind = _kind_of_row(row, table)
         if isinstance(kind, str):
-            reasons[kind] += len(SPECS)
+            reasons[kind] += len(variants(table.kind))
             continue
         dtype, function = kind
-        layouts = LAYOUTS[table.folder] if function == "PassThrough" else (FUSED_LAYOUT,)
-        for spec in SPECS:
-            text = type_string(row, table.kind, spec)
+        layouts = layouts_of(table, dtype, function)
+        for variant in variants(table.kind):
+            text = type_string(row, table.kind, variant)
             if all(text in ours.get((table.folder, layout, dtype, function), ()) for layout in layouts):
                 same += 1
                 continue
             asked = Asked(physical_axes("in", layouts[0]).lower(), dtype)
             found = resolve_text(text, asked, Checker()).refusals
             reasons["; ".join(f"{one.rule}: {one.message}" for one in found) or "valid, in no group"] += 1
-    return Compared(table, len(table.rows) * len(SPECS), same, reasons)
+    return Compared(table, len(table.rows) * len(variants(table.kind)), same, reasons)
 
 
 def strings_of_full() -> dict[tuple[str, str, str, str], set[str]]:
@@ -169,7 +227,8 @@ def page(found: list[Compared], revision: str) -> str:
         "# Rows of Composable Kernel\n",
         "The type strings of CK's instance tables of the two operations, compared with those of set `full`. CK is",
         f"[revision {revision[:12]}](https://github.com/ROCm/composable_kernel/tree/{revision}).",
-        "A row counts for each convolution specialisation, Default and Filter1x1Stride1Pad0. It has the same string if",
+        "A row counts for each convolution specialisation, Default and Filter1x1Stride1Pad0, or for each pipeline of",
+        f"`{TWO_STAGE}`, v2 and v5. It has the same string if",
         "an instance of the same operation, data type and function has it in every layout of CK's factories.\n",
         f"Of {rows} rows in tables of classes that ckgen has, {same} have the same string.\n",
         "| table | class | rows | same string | missing, by rule |",

@@ -102,6 +102,7 @@ def support_table() -> str:
 def support_page() -> str:
     """Text of docs/support.md: coverage of the sets `full` and `default`, and the architectures."""
     from ckgen.hardware.archs import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS, WARPGROUP_ATOMS
+    from ckgen.hardware.compute_units import UNITS
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
     expansion = _expansion()
@@ -113,16 +114,15 @@ def support_page() -> str:
         parts.append(f"## Set `{name}`: {len(members)} instances\n\n{_table(MATRIX_HEADERS, support_matrix(members))}")
     rows = []
     for arch in ARCHES.values():
-        atoms = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
-        wave = f"{arch.native_wave}"
-        rows.append((arch.name, wave, f"{arch.lds_limit // 1024} KiB", ", ".join(atoms) or "portable multiply-add"))
+        units = [f"`{atom.instruction}`" for atom in ATOMS.values() if atom.arch == arch.name]
+        units, gpu = [*units, f"dot products of {', '.join(arch.dots)}"], UNITS[arch.name].gpu
+        rows.append((arch.name, gpu, f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(units)))
     for arch in NVIDIA_ARCHES.values():
-        own = [atom for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
-        names = [atom.instruction for atom in WARP_ATOMS.values()] + [atom.instruction for atom in own]
-        atoms = [f"`{name}`" for name in names] + ["portable multiply-add (f32)"]
-        rows.append((arch.name, f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(atoms)))
-    parts.append("## Architectures\n\n" + _table(("arch", "wave", "LDS per workgroup", "matrix instructions"), rows))
-    parts.append(NVIDIA_NOTE)
+        units = [f"`{atom.instruction}`" for atom in WARP_ATOMS.values()] + ["portable multiply-add (f32)"]
+        units += [f"`{atom.instruction}`" for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
+        rows.append((arch.name, "", f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(units)))
+    headers = ("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions")
+    parts += ["## Architectures\n\n" + _table(headers, rows), NVIDIA_NOTE]
     return "\n".join(parts)
 
 

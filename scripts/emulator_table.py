@@ -1,15 +1,18 @@
-"""Write docs/emulator_instructions.md: for each instruction of set `ci`'s machine code, the checks of the emulator.
+"""Write docs/emulator_instructions.md: for each instruction of the kernels' machine code, how the emulator is checked.
 
-Usage: python scripts/emulator_table.py [FOLDER]
+Usage: python scripts/emulator_table.py [--check] [--collect FOLDER...]
 
-FOLDER has the code objects that `ckgen smoke --platform amd --emulate --set ci` leaves, by architecture; default:
-build/ci/emulated. The random kernels are compiled again: some minutes.
+--collect takes the instructions of the code objects in FOLDER/ARCH/ (what `ckgen smoke --platform amd --emulate` leaves
+in build/SET/emulated) into tests/data/emulator_used.json. --check writes nothing; it fails if the page is old, or if an
+instruction of the page or of a collected code object has no check. Other compilers choose other instructions: one that
+has a check need not be in the page.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,79 +22,50 @@ sys.path.insert(0, str(ROOT))
 
 from ckgen.machine_code.emulator.code_object import CodeObject  # noqa: E402
 from ckgen.machine_code.emulator.decode import FAMILIES  # noqa: E402
-from ckgen.machine_code.emulator.instruction import ALU, BRANCH, MEMORY, NOTHING, Decoded  # noqa: E402
-from ckgen.machine_code.emulator.matrix import shape_of  # noqa: E402
 from ckgen.machine_code.emulator.program import Decoder  # noqa: E402
-from tests.machine_code.emulator import test_matrix  # noqa: E402
-from tests.machine_code.emulator.compare import compiled  # noqa: E402
-from tests.machine_code.emulator.random_kernels import make  # noqa: E402
-from tests.machine_code.emulator.semantics import CASES  # noqa: E402
-from tests.machine_code.emulator.test_random_kernels import EACH  # noqa: E402
+from tests.machine_code.emulator.checks import USED, checks, page, unchecked, used_names  # noqa: E402
+from tests.machine_code.emulator.names import names_of  # noqa: E402
 
 PAGE = ROOT / "docs" / "emulator_instructions.md"
-TITLE = """# How the emulator's instructions are checked
-
-Made by `python scripts/emulator_table.py`: every instruction in the machine code of set `ci`, by architecture. An
-empty cell: the code has no such instruction.
-
-- **R**: it is in random kernels that the tests run as machine code and natively, with equal results
-  (`tests/machine_code/emulator/test_random_kernels.py`; encodings of one instruction are one row).
-- **N**: single, against numpy (`tests/machine_code/emulator/test_instructions.py`).
-- **M**: single, against AMD's published register maps (`tests/machine_code/emulator/test_matrix.py`).
-- **F**: a planted fault of its kind is reported (`tests/kernels/test_emulated.py`).
-- **K**: only in kernels, whose results are right.
-- **-**: no effect in a model without time.
-
-"""
 
 
 def main() -> int:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "ci" / "emulated"
-    checks: dict[str, dict[str, str]] = defaultdict(dict)
-    for number, arch in enumerate(FAMILIES):
-        random = set(_random(arch, 100 * number))
-        for item in _used(folder / arch, arch):
-            checks[item.name.lower()][arch] = _check(item, arch, random)
-    lines = [f"| instruction | {' | '.join(FAMILIES)} |", f"| --- |{' --- |' * len(FAMILIES)}"]
-    lines += [
-        f"| {name} | {' | '.join(row.get(arch, '') for arch in FAMILIES)} |" for name, row in sorted(checks.items())
-    ]
-    PAGE.write_text(TITLE + "\n".join(lines) + "\n", encoding="utf-8")
-    only = {arch: sum(row.get(arch) == "K" for row in checks.values()) for arch in FAMILIES}
-    print(f"{len(checks)} instructions; checked in kernels only: {only}")
-    return 0
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--collect", nargs="*", type=Path, default=[])
+    options = parser.parse_args()
+    found: dict[str, set[str]] = defaultdict(set)
+    for folder in options.collect:
+        for arch in FAMILIES:
+            found[arch] |= set(_names(folder / arch, arch))
+    known = used_names()
+    new = {arch: sorted(names - set(known.get(arch, ()))) for arch, names in found.items()}
+    if options.check:
+        return _complaints(new)
+    if options.collect:
+        text = json.dumps({arch: sorted(found[arch]) for arch in FAMILIES}, indent=1)
+        USED.write_text(text + "\n", encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
+    return _complaints({})
 
 
-def _used(folder: Path, arch: str) -> Iterator[Decoded]:
+def _names(folder: Path, arch: str) -> Iterator[str]:
     decoder = Decoder(arch)
     for path in sorted(folder.glob("*.co")):
         code = CodeObject.read(path)
         for kernel in code.kernels.values():
-            yield from decoder.instructions(code.image, kernel.entry)
+            for item in decoder.instructions(code.image, kernel.entry):
+                yield from names_of(item)
 
 
-def _random(arch: str, first: int) -> Iterator[str]:
-    decoder = Decoder(arch)
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, first + EACH):
-            code = compiled(make(seed), Path(folder), arch)
-            for item in decoder.instructions(code.image, code.kernels["kernel"].entry):
-                yield item.name
-
-
-def _check(item: Decoded, arch: str, random: set[str]) -> str:
-    if item.kind == NOTHING:
-        return "-"
-    found = ["R"] if item.name in random else []
-    name = item.name.replace("V_MAD_MIX", "V_FMA_MIX")  # two names of one instruction
-    if any(name == case.name.partition(" ")[0] and arch in case.archs for case in CASES):
-        found.append("N")
-    shapes = [shape_of(shape.text.upper()) for of, shape in test_matrix.CASES if of == arch]
-    if item.handler == "matrix" and shape_of(item.name) in shapes:
-        found.append("M")
-    if item.kind not in (ALU, BRANCH) or (item.kind == MEMORY and "permute" not in item.name.lower()):
-        found.append("F")
-    return " ".join(found) or "K"
+def _complaints(new: dict[str, list[str]]) -> int:
+    """Print what is wrong; the exit status."""
+    missing = [(arch, name) for arch, names in new.items() for name in names if not checks(arch).get(name)]
+    said = [f"{arch}: {name} has no check" for arch, name in (*unchecked(), *missing)]
+    if PAGE.read_text(encoding="utf-8") != page():
+        said.append(f"{PAGE.name} is old: run python scripts/emulator_table.py")
+    print("\n".join(said) or "every instruction has a check")
+    return 1 if said else 0
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ EXAMPLES = {
     "lds_write": "lds_write: {a: 2, b: 1}",
     "copy_k1": "copy_k1: 8",
     "stages": "stages: [1, 2]",
+    "groups_to_merge": "groups_to_merge: [1, 2, 4]",
     "pipeline_version": "pipeline_version: v1",
     "scheduler": "scheduler: Intrawave",
     "archs": "archs: [gfx90a, gfx942]",

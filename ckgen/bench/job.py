@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import quantiles
 from typing import Any, Literal
 
+from ckgen.cluster import child
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.operations.operation import DEFAULT_OPERATION
@@ -16,7 +17,7 @@ Kind = Literal["instance", "reference"]
 CacheMode = Literal["flush", "warm"]
 
 OK, WRONG, INEXACT = "ok", "wrong", "inexact"
-FAILED, CRASHED, TIMEOUT = "failed", "crashed", "timeout"
+FAILED, CRASHED, TIMEOUT = "failed", child.CRASHED, child.TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)

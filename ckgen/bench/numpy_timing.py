@@ -60,9 +60,10 @@ class NumpyBench:
         """Verify the job, then time it if its result is correct. Raise CkgenError when a timed run fails."""
         assert job.split_k is not None, "instances have a factor"
         function = self._library.function_of(job.name)
-        key = job.problem.problem, element_of(job.dtype, "in"), job.operation, function
+        key = job.problem.problem, job.dtype, job.operation, function
         if self._known is None or self._known[0] != key:
-            data = make_data(job.problem.problem, job.dtype, self._settings.seed, job.operation, function)
+            codes = self._library.f8_codes
+            data = make_data(job.problem.problem, job.dtype, self._settings.seed, job.operation, function, codes)
             self._known = key, data
         data, seed = self._known[1], self._settings.seed
         case = Case(job.name, job.problem, job.split_k, job.split_k != 1)

@@ -15,10 +15,10 @@ from ckgen import __version__
 from ckgen.bench.job import Settings
 from ckgen.bench.store import Origin
 from ckgen.generate.manifest import Manifest
+from ckgen.library.digest import file_digest
 from ckgen.paths import PACKAGE
 
 UNKNOWN = "unknown"
-_CHUNK = 1 << 20
 # CMake stores the compiler that it detected for each language in files.
 _LANGUAGES = ("CUDA", "HIP", "CXX")
 _VARIABLE = r'set\(CMAKE_{language}_COMPILER{what} "([^"]*)"\)'
@@ -55,15 +55,6 @@ def make_origin(
 def now() -> str:
     """The current time in UTC, to the second, in ISO 8601."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    made = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            made.update(chunk)
-    return made.hexdigest()
 
 
 def spec_digest(manifest: Manifest | None, names: Sequence[str]) -> str:

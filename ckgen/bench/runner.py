@@ -1,8 +1,8 @@
-"""Measure a library: run each job in a worker process and store each row as soon as it is finished.
+"""Measure a library: spread the jobs over the workers of a pool and store each row as soon as it is finished.
 
-A job that crashes or hangs its worker loses only its own row; the next job gets a new worker. Rows that the store
-already holds from the same machine, code and library are not measured again, so an interrupted run continues where it
-stopped.
+A job that crashes or hangs its worker loses only its own row; the next job gets a new child process. Rows that the
+store already holds from the same machine, code and library are not measured again, so an interrupted run continues
+where it stopped.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from ckgen.bench import job as bench_job
-from ckgen.bench.job import Job, Outcome, Settings
+from ckgen.bench.job import Job, Outcome
+from ckgen.bench.measuring import Ask, Told
 from ckgen.bench.origin import now
 from ckgen.bench.store import Origin, ResultRow, Store, make_row
-from ckgen.bench.worker_process import WorkerGone, WorkerProcess
+from ckgen.cluster.pool import Pool
 from ckgen.errors import CkgenError, Diagnostic
 
 Again = Literal["nothing", "failed", "all"]
-START_SECONDS = 300.0  # time to load PyTorch and a large library, and to measure the ceilings
+_FIXED_COST = 10_000_000  # of a row, in multiply-accumulates: its tensors, its reference, its least samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +38,24 @@ class Limits:
 
 
 class BenchRun:
-    """A measurement of one library into one store. Use it as a context manager, which ends its worker."""
+    """A measurement of one library on the workers of ``pool`` into one store."""
 
-    def __init__(self, library: Path, settings: Settings, store: Store, limits: Limits) -> None:
-        self._library, self._settings, self._store, self._limits = library, settings, store, limits
-        self._worker = WorkerProcess(library, settings)
+    def __init__(self, pool: Pool[Ask, Told], store: Store, limits: Limits) -> None:
+        self._pool, self._store, self._limits = pool, store, limits
         self._best: dict[tuple[str, str], float] = {}
         self._crashes: Counter[str] = Counter()
+        self._run_ids: dict[tuple[object, ...], int] = {}
+        self._machine: Mapping[str, str] = {}
         self.left: list[Job] = []
         self.stored: list[ResultRow] = []
 
-    def __enter__(self) -> BenchRun:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._worker.close()
-
     def machine(self) -> tuple[dict[str, str], list[str]]:
-        """Device, driver and software as the worker sees them, and the references that it has. Raise CkgenError if no
-        worker can be started."""
-        told, references = self._tell("origin")
-        return told, list(references)
+        """Device, driver and software as the workers see them, and the references that they have. Raise CkgenError if
+        a worker cannot be started, or two workers have other devices."""
+        told = list(self._pool.everywhere(Ask()).values())
+        for answer in told:
+            self._refuse_other_device(answer.machine)
+        return dict(told[0].machine), list(told[0].references)
 
     def measure(self, jobs: Sequence[Job], origin: Origin, *, again: Again = "nothing") -> Iterator[ResultRow]:
         """Measure the jobs that are missing in the store and yield each row once it is stored.
@@ -74,39 +71,55 @@ class BenchRun:
             self._note_best(row)
         if not wanted:
             return
-        dtypes = sorted({job.dtype for job in wanted})
-        ceilings = self._tell("ceilings", dtypes)
-        run_id = self._store.begin(dataclasses.replace(origin, ceilings=ceilings))
-        for job in wanted:
-            if self._crashes[job.name] >= self._limits.crashes:
-                self.left.append(job)
-                continue
-            row = make_row(run_id, now(), job, self._outcome(job))
+        dtypes = tuple(sorted({job.dtype for job in wanted}))
+        answers = self._pool.spread(
+            wanted, lambda job: self._request(job, dtypes), self._lost, cost=_cost, group=lambda job: job.problem.name
+        )
+        for job, told in answers:
+            assert told.outcome is not None, "a job was asked for"
+            row = make_row(self._run_of(origin, told), now(), job, told.outcome)
             self._store.append(row)
+            self._crashes[job.name] += row.verdict in (bench_job.CRASHED, bench_job.TIMEOUT)
             self._note_best(row)
             yield row
 
-    def _outcome(self, job: Job) -> Outcome:
+    def _request(self, job: Job, dtypes: tuple[str, ...]) -> Ask | None:
+        """The request for a job; None if its instance has crashed too often."""
+        if self._crashes[job.name] >= self._limits.crashes:
+            self.left.append(job)
+            return None
         best = self._best.get((job.problem.name, job.dtype))
-        limit_ms = None if best is None else best * self._limits.give_up
-        try:
-            outcome: Outcome = self._worker.ask(self._limits.job_seconds, "measure", job, limit_ms)
-            return outcome
-        except WorkerGone as gone:
-            self._crashes[job.name] += 1
-            return Outcome(gone.verdict, gone.message)
+        return Ask(job, None if best is None else best * self._limits.give_up, dtypes)
+
+    def _lost(self, job: Job, message: str) -> Told:
+        """The answer for a job that ended several workers, so that none could tell its machine."""
+        return Told(self._machine, (), {}, Outcome(bench_job.CRASHED, message))
+
+    def _run_of(self, origin: Origin, told: Told) -> int:
+        """The number of the run that a worker's rows belong to: workers with other ceilings have other runs."""
+        key = (*told.machine.items(), *told.ceilings.items())
+        if key not in self._run_ids:
+            self._refuse_other_device(told.machine)
+            where: dict[str, Any] = {what: told.machine[what] for what in ("host", "software") if what in told.machine}
+            self._run_ids[key] = self._store.begin(dataclasses.replace(origin, ceilings=dict(told.ceilings), **where))
+        return self._run_ids[key]
+
+    def _refuse_other_device(self, machine: Mapping[str, str]) -> None:
+        """Raise CkgenError for a worker whose times cannot be compared with those of the others."""
+        first = self._machine = self._machine or machine
+        for what in ("device", "driver"):
+            if machine.get(what) != first.get(what):
+                message = f"the workers differ: {what} {first.get(what)} and {what} {machine.get(what)}"
+                raise CkgenError([Diagnostic(None, "cluster", message, "measure one kind of device at a time")])
 
     def _note_best(self, row: ResultRow) -> None:
         if row.kind == "instance" and row.timed and row.ms is not None:
             key = row.problem_name, row.dtype
             self._best[key] = min(row.ms, self._best.get(key, math.inf))
 
-    def _tell(self, do: str, *given: object) -> Any:
-        try:
-            return self._worker.ask(START_SECONDS, do, *given)
-        except WorkerGone as gone:
-            message = f"the bench worker did not start: {gone.message}"
-            raise CkgenError((Diagnostic(None, "bench", message),), 1) from gone
+
+def _cost(job: Job) -> float:
+    return job.problem.problem.flops / 2 + _FIXED_COST
 
 
 def _stale(row: ResultRow, again: Again) -> bool:

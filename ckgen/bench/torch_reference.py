@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ckgen.conv.layout import TensorName
+from ckgen.conv.layout import CHANNELS_LAST, TensorName, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
@@ -40,7 +40,7 @@ def gradient_launcher(
     blank = torch.empty(shapes[record.written], dtype=given.dtype, device=given.device).to(memory_format=form)
     seen = {record.written: blank}
     for name in record.read:
-        seen[name] = (_weight_first if name == "wei" else _channels_first)(tensors[name], line)
+        seen[name] = _VIEWS[name](tensors[name], line)
     strides, dilations = [*unit, *problem.strides], [*unit, *problem.dilations]
     pads, zeros = [*flat, *problem.left_pads], [0] * (len(flat) + problem.ndim)
     rest = (strides, pads, dilations, False, zeros, problem.groups)
@@ -57,6 +57,14 @@ def to_logical(problem: ConvProblem, gradient: Any, operation: str = DEFAULT_OPE
     return gradient.reshape(images, groups, *rest).movedim(1, 0)
 
 
+def like_gradient(problem: ConvProblem, tensor: TensorName, values: Any) -> Any:
+    """A tensor in logical order, in the shape of ``gradient_launcher``'s result; an axis of length 1 is broadcast."""
+    if tensor == "wei":  # PyTorch has G and K as one axis
+        values = values.expand(-1, problem.k, *values.shape[2:])
+    last = values.permute(to_physical(tensor, CHANNELS_LAST[problem.ndim])).contiguous()
+    return _VIEWS[tensor](last, problem.ndim == 1)
+
+
 def _weight_first(tensor: Any, line: bool) -> Any:
     """A view (G*K, C, filter) of a gap-free (G, K, filter, C) tensor; with ``line``, a height of 1 is added."""
     merged = tensor.flatten(0, 1)
@@ -67,3 +75,6 @@ def _channels_first(tensor: Any, line: bool) -> Any:
     """A view (N, G*C, spatial) of a gap-free (N, spatial, G, C) tensor; with ``line``, a height of 1 is added."""
     merged = tensor.flatten(-2)
     return (merged.unsqueeze(1) if line else merged).movedim(-1, 1)
+
+
+_VIEWS = {"in": _channels_first, "wei": _weight_first, "out": _channels_first}

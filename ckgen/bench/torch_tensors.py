@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from ckgen.bench import job as bench_job
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, Element, element_of
+from ckgen.bench.torch_reference import like_gradient
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, DType, Element, element_of
+from ckgen.conv.encoding import as_multiplied
 from ckgen.conv.layout import CHANNELS_LAST, TensorName, logical_axes, to_logical, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.error_bounds import Bounded, bounded, exact
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, RESULT, Function, Kind
+from ckgen.hardware.archs import find_arch
 from ckgen.library.d_tensors import DSlot
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.verify.guarded import GUARD, GUARD_BYTES, fill_of, unit_of
@@ -48,14 +51,14 @@ class TorchData:
         self.read = OPERATIONS[operation].read
         self._copies: dict[tuple[TensorName, str], Any] = {}
         for tensor in self.read:
-            kind = torch_type(torch, dtype, tensor)
-            self._copies[tensor, home] = self._uniform(problem.shape(tensor, home)).to(kind)
-        logical = {tensor: self._logical(tensor) for tensor in self.read}
-        self.expected = OPERATIONS[operation].torch_reference(torch, problem, logical)
+            self._copies[tensor, home] = self._drawn(problem.shape(tensor, home), element_of(dtype, tensor))
+        logical = {tensor: self._as_multiplied(tensor, DTYPES[dtype]) for tensor in self.read}
+        written = element_of(dtype, OPERATIONS[operation].written)
+        self.expected = written.in_range(OPERATIONS[operation].torch_reference(torch, problem, logical))
         self.scale = prod(float(values.abs().max()) for values in logical.values())
         terms = OPERATIONS[operation].accumulations(problem)
         self.error: Any = summing_allowance(terms, self.scale, DTYPES[dtype].accumulator)
-        self._ds = [self._d_tensor(kind, element_of(dtype, "in")) for kind in function.kinds]
+        self._ds = [self._d_tensor(kind, written) for kind in function.kinds]
         if function.name != PASS_THROUGH:
             self._fuse()
 
@@ -74,21 +77,19 @@ class TorchData:
         return found
 
     def d_like_torch(self) -> list[Any]:
-        """The D tensors in the shape of PyTorch's gradient: (N, G*C, input) in channels-last memory, or one value per
-        channel."""
-        found, line = [], self.problem.ndim == 1
+        """The D tensors in the shape of PyTorch's gradient: (G*K, C, filter), (N, G*C, input) in channels last, or one
+        value per channel."""
+        written, ones = OPERATIONS[self.operation].written, (1,) * self.problem.ndim
+        found = []
         for axes, tensor in self._ds:
-            if axes == "GC":
-                found.append(tensor.reshape(1, -1, *(1,) * max(2, self.problem.ndim)))
-                continue
-            merged = tensor.movedim(1, 0)  # (N, G, C, input)
-            last = merged.flatten(1, 2).movedim(1, -1).contiguous()
-            found.append((last.unsqueeze(1) if line else last).movedim(-1, 1))
+            whole = tensor.reshape(len(tensor), 1, -1, *ones) if axes == "GC" else tensor
+            found.append(like_gradient(self.problem, written, whole))
         return found
 
     def _d_tensor(self, kind: Kind, own: Element) -> tuple[str, Any]:
         """A D tensor with the names of its axes."""
-        sizes = dict(zip(logical_axes("in", self.problem.ndim), self.problem.lengths("in"), strict=True))
+        written = OPERATIONS[self.operation].written
+        sizes = dict(zip(logical_axes(written, self.problem.ndim), self.problem.lengths(written), strict=True))
         axes = "GC" if kind.layout in ("GC", "G_C") else "".join(sizes)
         values = self._uniform([sizes[axis] for axis in axes])
         return axes, values.to(getattr(self._torch, ELEMENTS[kind.dtype or own.name].torch))
@@ -104,6 +105,27 @@ class TorchData:
         inputs[RESULT] = Bounded(value, np.full_like(value, self.error))
         found = bounded(self.function.tree, inputs)
         self.expected, self.error = (torch.from_numpy(a).to(self._device) for a in (found.value, found.error))
+
+    def _drawn(self, shape: Sequence[int], element: Element) -> Any:
+        """Random elements; integers are -1, 0 and 1, so that few sums leave the range of the type."""
+        kind = getattr(self._torch, element.torch)
+        values = self._uniform(shape)
+        return (values * 1.5).round().to(kind) if element.integer else values.to(kind)
+
+    def _as_multiplied(self, tensor: TensorName, dtype: DType) -> Any:
+        """An operand in logical order, rounded to the type in which kernels of this device multiply it."""
+        values = self._logical(tensor)
+        if dtype.as_stored:
+            return values
+        operand = "a" if tensor == OPERATIONS[self.operation].a else "b"
+        rounded = as_multiplied(values.double().cpu().numpy(), dtype, operand, self._f8_codes())
+        return self._torch.from_numpy(rounded).to(self._device)
+
+    def _f8_codes(self) -> str:
+        if self._torch.version.hip is None or str(self._device) == "cpu":
+            return "ocp"
+        name = self._torch.cuda.get_device_properties(self._device).gcnArchName
+        return find_arch(name.partition(":")[0]).f8_codes
 
     def _uniform(self, shape: Sequence[int]) -> Any:
         return self._torch.empty(tuple(shape), device=self._device).uniform_(-1, 1, generator=self._random)

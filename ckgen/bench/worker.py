@@ -1,13 +1,8 @@
-"""The process that runs jobs; if it crashes or hangs, its parent loses only the current row."""
+"""Runners of jobs: they work in a child process, so that a crash or a hang of a kernel costs only the current row."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import os
-import signal
-from collections.abc import Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,8 +12,6 @@ from ckgen.bench.numpy_timing import NumpyBench
 from ckgen.bench.torch_timing import TorchBench, find_torch
 from ckgen.errors import CkgenError
 from ckgen.library.library import Library
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Bench(Protocol):
@@ -38,6 +31,12 @@ def make_bench(library: Library, settings: Settings) -> Bench:
     return NumpyBench(library, settings) if torch is None else TorchBench(torch, library, settings)
 
 
+def open_bench(library: Path, settings: Settings) -> Callable[..., tuple[Any, bool]]:
+    """Load a library; for ``ChildProcess``."""
+    bench = make_bench(Library(library), settings)
+    return lambda do, *given: answer(bench, do, given)
+
+
 def answer(bench: Bench, do: str, given: Sequence[Any]) -> tuple[Any, bool]:
     """The answer to one request, and whether the process should end. A failed job has an outcome too."""
     if do == "origin":
@@ -50,24 +49,3 @@ def answer(bench: Bench, do: str, given: Sequence[Any]) -> tuple[Any, bool]:
         message = "; ".join(line.strip() for line in str(error).splitlines()[:3] if line.strip())
         outcome = Outcome(bench_job.FAILED, message or type(error).__name__)
     return outcome, outcome.verdict == bench_job.FAILED and not bench.survives_failures
-
-
-def serve(requests: Connection, output: Path, library: Path, settings: Settings) -> None:
-    """Answer requests about a library until the connection closes. The output of the library and of a GPU runtime is
-    redirected to the file ``output``."""
-    _die_with_parent()
-    descriptor = os.open(output, os.O_WRONLY | os.O_APPEND)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    bench = make_bench(Library(library), settings)
-    with contextlib.suppress(EOFError):
-        while True:
-            do, *given = requests.recv()
-            requests.send(answer(bench, do, given))
-
-
-def _die_with_parent() -> None:
-    """Let Linux end this process when its parent dies: a worker that hangs in a kernel never reads the end of its
-    requests."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

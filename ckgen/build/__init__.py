@@ -1,3 +1,4 @@
-"""Building a generated tree into a shared library: compilers, target architectures and the CMake driver."""
+"""Building a generated tree into a shared library: compilers, target architectures, the CMake driver, and
+forecasts and distribution of compiler runs."""
 
-__all__ = ["cmake", "survey", "targets", "toolchain"]
+__all__ = ["cmake", "compile_cost", "compiling", "jobs", "survey", "targets", "toolchain"]

@@ -20,7 +20,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Literal
 
-from ckgen.build.toolchain import Command, Toolchain, find_toolchain, missing, need
+from ckgen.build.toolchain import Command, Toolchain, find_toolchain, missing, require
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.generate.view_models import guard_of
 
@@ -73,33 +73,68 @@ def build(
     options: Mapping[str, str] | None = None,
     toolchain: Toolchain | None = None,
     on_line: Callable[[str], None] | None = None,
+    environment: Mapping[str, str] | None = None,
+    held: Sequence[int] = (),
 ) -> BuildResult:
     """Build a generated tree in `build_dir` (created if missing, else reused) and return the library.
 
     `archs` are architectures of platform amd or nvidia; if empty, CMake's default is used. `options` become
-    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes. Raises CkgenError (exit code 1) with the
-    compiler's first errors.
+    `-DNAME=VALUE`. `on_line` is called with each line of output as it comes; the build, not its configuration, gets the
+    variables of `environment` too. `held` are file descriptors, of locks, that the build tools keep open. Raises
+    CkgenError (exit code 1) with the compiler's first errors.
     """
-    tools = toolchain or find_toolchain()
-    cmake = need(tools.cmake, "cmake", "cmake is not here")
-    if not (tree / "CMakeLists.txt").exists():
-        help = "run `ckgen generate` first, or name another tree"
-        raise CkgenError((Diagnostic(None, "build", f"{tree} holds no generated library", help),))
     begin = time.perf_counter()
-    configure = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
-    _forget_other_configuration(build_dir, configure)
-    _run((*_plain_words(cmake), *cmake, *configure), on_line)
-    compiled = _run((*_plain_words(cmake), *cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line)
+    cmake = configure(
+        *(tree, platform, build_dir), archs=archs, options=options, toolchain=toolchain, on_line=on_line, held=held
+    )
+    compiled = _run((*cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line, environment, held)
     return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
 
 
-def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = ()) -> bool:
+def configure(
+    tree: Path,
+    platform: Platform,
+    build_dir: Path,
+    *,
+    archs: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    toolchain: Toolchain | None = None,
+    on_line: Callable[[str], None] | None = None,
+    held: Sequence[int] = (),
+) -> Command:
+    """Configure a build as ``build`` does, and return the words that start CMake."""
+    tools = toolchain or find_toolchain()
+    require(platform, tools)
+    cmake = tools.cmake or ()
+    if not (tree / "CMakeLists.txt").exists():
+        help = "run `ckgen generate` first, or name another tree"
+        raise CkgenError((Diagnostic(None, "build", f"{tree} holds no generated library", help),))
+    words = _configure_command(tree, platform, build_dir, archs, options or {}, tools)
+    _forget_other_configuration(build_dir, words)
+    plain = (*_plain_words(cmake), *cmake)
+    _run((*plain, *words), on_line, held=held)
+    return plain
+
+
+def compile_objects(
+    cmake: Command, build_dir: Path, objects: Sequence[str], jobs: int, on_line: Callable[[str], None] | None
+) -> None:
+    """Compile some objects of a configured build. Raises CkgenError as ``build`` does; its generator must be Ninja."""
+    if not (build_dir / "build.ninja").is_file():
+        raise missing("generator", "a shard is built by ninja, which is not here")
+    if objects:
+        _run((*cmake, "--build", str(build_dir), "--parallel", str(jobs), "--target", *objects), on_line)
+
+
+def is_built(archs: Sequence[str], platform: Platform, targets: Sequence[str] = (), amd_only: bool = False) -> bool:
     """True if a library for a platform and its target architectures contains an instance for `archs`.
 
     A host library contains every instance. An instance for NVIDIA architectures only is in an NVIDIA library if one of
-    `targets` (if empty, CMake's default) is among them. Any other instance is always in the library, even if it only
-    reports that it does not support the device.
+    `targets` (if empty, CMake's default) is among them, one of a family for AMD alone in none. Any other instance is
+    always in the library, even if it only reports that it does not support the device.
     """
+    if amd_only:
+        return platform != "nvidia"
     if platform == "host" or not guard_of(archs):
         return True
     return platform == "nvidia" and any(arch in (targets or NVIDIA_DEFAULT) for arch in archs)
@@ -145,9 +180,7 @@ def _configure_command(
     options: Mapping[str, str],
     tools: Toolchain,
 ) -> Command:
-    generator = "Ninja" if tools.ninja else "Unix Makefiles" if tools.make else None
-    if generator is None:
-        raise missing("generator", "neither ninja nor make is here")
+    generator = "Ninja" if tools.ninja else "Unix Makefiles"
     given = {"CMAKE_BUILD_TYPE": "Release", "CKGEN_PLATFORM": platform, **_compilers(platform, tools)}
     if tools.ninja:
         given["CMAKE_MAKE_PROGRAM"] = tools.ninja[0]
@@ -155,20 +188,16 @@ def _configure_command(
         given["GPU_TARGETS"] = ";".join(archs)
     definitions = [f"-D{name}={value}" for name, value in (given | dict(options)).items()]
     # Options of an earlier run are removed from CMake's cache, so that only the options given now apply.
-    forget = ("-UCKGEN_*", "-UGPU_TARGETS")
+    forget = ("-UCKGEN_*", "-UGPU_TARGETS", "-UCMAKE_CXX_COMPILER_LAUNCHER", "-UCMAKE_CUDA_COMPILER_LAUNCHER")
     return ("-S", str(tree), "-B", str(build_dir), "-G", generator, *forget, *definitions)
 
 
 def _compilers(platform: Platform, tools: Toolchain) -> dict[str, str]:
-    """Return CMake's variables for the compilers of a platform. Raises CkgenError if a compiler is missing."""
-    if platform == "amd":
-        hipcc = need(tools.hipcc, "hipcc", "hipcc is not here, so nothing can be built for AMD GPUs")
-        return {"CMAKE_CXX_COMPILER": ";".join(hipcc)}
-    compiler = need(tools.host_cxx, "host_cxx", "there is no C++ compiler here")
+    """Return CMake's variables for the compilers of a platform, which are there."""
+    compiler = (tools.hipcc if platform == "amd" else tools.host_cxx) or ()
     found = {"CMAKE_CXX_COMPILER": ";".join(compiler)}
-    if platform == "nvidia":
-        nvcc = need(tools.nvcc, "nvcc", "nvcc is not here, so nothing can be built for NVIDIA GPUs")
-        found |= {"CMAKE_CUDA_COMPILER": nvcc[0], "CMAKE_CUDA_HOST_COMPILER": compiler[0]}
+    if platform == "nvidia" and tools.nvcc:
+        found |= {"CMAKE_CUDA_COMPILER": tools.nvcc[0], "CMAKE_CUDA_HOST_COMPILER": compiler[0]}
     return found
 
 
@@ -198,7 +227,12 @@ def _library(build_dir: Path) -> Path:
     raise CkgenError((Diagnostic(None, "build", f"the build left no libckgen_conv in {build_dir}", ""),), 1)
 
 
-def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
+def _run(
+    command: Command,
+    on_line: Callable[[str], None] | None,
+    environment: Mapping[str, str] | None = None,
+    held: Sequence[int] = (),
+) -> str:
     """Run a command and return the last lines that it printed. Raises CkgenError if it fails."""
     lines: list[str] = []
     with subprocess.Popen(
@@ -207,7 +241,9 @@ def _run(command: Command, on_line: Callable[[str], None] | None) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        env=None if environment is None else {**os.environ, **environment},
         start_new_session=True,  # so that one signal ends CMake, make and the compilers
+        pass_fds=held,
     ) as process:
         assert process.stdout is not None
         try:

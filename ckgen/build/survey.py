@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 import subprocess
 import tempfile
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ckgen.build.cmake import DEVICE_FLAGS
-from ckgen.build.toolchain import HELP, Command, Toolchain, find_toolchain
+from ckgen.build.toolchain import HELP, Command, Toolchain, find_toolchain, require
 from ckgen.errors import CkgenError
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 
@@ -54,11 +55,11 @@ def _tools(tools: Toolchain) -> list[Finding]:
         if command is None:
             found.append(Finding("tool", name, "missing", "-", help_text))
         else:
-            found.append(Finding("tool", name, "ok", f"{' '.join(command)}: {_version((*command, *asked))}"))
+            found.append(Finding("tool", name, "ok", f"{' '.join(command)}: {version((*command, *asked))}"))
     return found
 
 
-def _version(command: Command) -> str:
+def version(command: Command) -> str:
     """The line of a version text that has a number."""
     done = _run(command)
     lines = [line.strip() for line in done[1].splitlines() if any(char.isdigit() for char in line)]
@@ -87,7 +88,7 @@ def _targets(tools: Toolchain) -> list[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         found = [_host(tools, place), *_amd(tools, place)]
-        found += [_amd_library(tools, place), _nvidia_library(tools)]
+        found += [_amd_library(tools, place), _nvidia_library(tools), _on_first_use(tools)]
     return found
 
 
@@ -129,6 +130,20 @@ def _nvidia_library(tools: Toolchain) -> Finding:
     code, said = _run((*tools.nvcc, "--list-gpu-code"))
     able = [arch for arch in NVIDIA_ARCHES if arch in said.split() or arch.rstrip("a") in said.split()]
     return _tried(name, 0 if able else code or 1, said, f"{', '.join(able)}: ckgen build --platform nvidia", help_text)
+
+
+def _on_first_use(tools: Toolchain) -> Finding:
+    """The tools that ckgen.torch.enable() needs for the GPU that this machine has, else for the host."""
+    name, gpus = "ckgen.torch.enable()", {one.name for one in _gpus() if one.verdict == "ok"}
+    platform = next((kind for kind in ("nvidia", "amd") if kind.upper() in gpus), "host")
+    try:
+        require("host", tools)  # for the binding to PyTorch too
+        require(platform, tools)
+    except CkgenError as error:
+        return Finding("build", name, "missing", error.diagnostics[0].message, error.diagnostics[0].help)
+    if importlib.util.find_spec("torch") is None:
+        return Finding("build", name, "missing", "PyTorch is not here", "pip install 'ckgen[torch]'")
+    return Finding("build", name, "ok", f"builds for {platform} on first use")
 
 
 def _amd(tools: Toolchain, folder: Path) -> list[Finding]:

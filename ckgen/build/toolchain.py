@@ -38,6 +38,13 @@ HELP = {
     "nvcc": "install NVIDIA's CUDA toolkit, 12.4 or newer, and put nvcc on PATH",
     "device": "Debian: apt-get install clang-19 lld-19; for gfx950 also: pip install ziglang",
 }
+_ABSENT = {
+    "host_cxx": "there is no C++ compiler here",
+    "hipcc": "hipcc is not here, so nothing can be built for AMD GPUs",
+    "nvcc": "nvcc is not here, so nothing can be built for NVIDIA GPUs",
+    "cmake": "cmake is not here",
+    "generator": "neither ninja nor make is here",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,16 @@ def find_toolchain(search_path: str | None = None) -> Toolchain:
         make=find("make", "gmake"),
         lld_folder=next((folder for folder in _LLD_FOLDERS if Path(folder, "ld.lld").exists()), None),
     )
+
+
+def require(platform: str, tools: Toolchain) -> None:
+    """Raise CkgenError for the first tool that a library for a platform needs and that is not installed."""
+    own = {"amd": ("hipcc",), "nvidia": ("host_cxx", "nvcc")}.get(platform, ("host_cxx",))
+    commands = {"host_cxx": tools.host_cxx, "hipcc": tools.hipcc, "nvcc": tools.nvcc, "cmake": tools.cmake}
+    commands["generator"] = tools.ninja or tools.make
+    for kind in (*own, "cmake", "generator"):
+        if commands[kind] is None:
+            raise missing(kind, _ABSENT[kind])
 
 
 def need(command: Command | None, kind: str, message: str) -> Command:

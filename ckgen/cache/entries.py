@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,12 +30,14 @@ _DIGITS = 24
 @dataclass(frozen=True, slots=True)
 class Key:
     """The origin of an entry: the SHA-256 of the spec's text (or of whatever describes the contents), the compiler
-    with its version, and the device's architecture (`host`, `gfx942`, `sm_90a`)."""
+    with its version, and the device's architecture (`host`, `gfx942`, `sm_90a`). ``contents`` tells apart the entries
+    that share all of these."""
 
     spec_digest: str
     compiler: str
     device: str
     tool_version: str = __version__
+    contents: str = ""
 
     @property
     def name(self) -> str:
@@ -90,7 +92,7 @@ class Cache:
         found = self.find(key)
         if found is not None:
             return found
-        with _os_errors(self.folder), self._lock(key):
+        with self.locked(key):
             return self.find(key) or self._fill(key, fill)
 
     def entries(self) -> list[Entry]:
@@ -104,9 +106,16 @@ class Cache:
 
     def remove(self, entry: Entry) -> None:
         """Remove an entry, and what a killed run left of it."""
-        with _os_errors(self.folder), self._lock(entry.key):
+        with self.locked(entry.key):
             (entry.path / _RECORD).unlink(missing_ok=True)  # first: without it the folder is not an entry
             shutil.rmtree(entry.path, ignore_errors=True)
+
+    def remove_room(self, room: Room) -> None:
+        """Remove a folder beside the built files. Its folders have the names of the keys whose processes write them."""
+        for path in sorted(room.path.iterdir()):
+            with self._locked(path.name):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(room.path, ignore_errors=True)
 
     def _fill(self, key: Key, fill: Callable[[Path], None]) -> Path:
         part, path = self.folder / (_PART + key.name), self.folder / key.name
@@ -121,13 +130,20 @@ class Cache:
             shutil.rmtree(part, ignore_errors=True)
         return path
 
+    def locked(self, key: Key) -> AbstractContextManager[int]:
+        """Hold the lock of a key; yield its file descriptor. The system frees the lock when the last process that has
+        the descriptor ends, however it ends: a process that gets it (``pass_fds``) holds the lock too. CkgenError if
+        the cache cannot be written."""
+        return self._locked(key.name)
+
     @contextmanager
-    def _lock(self, key: Key) -> Iterator[None]:
+    def _locked(self, name: str) -> Iterator[int]:
         locks = self.folder / _LOCKS
-        locks.mkdir(parents=True, exist_ok=True)
-        with (locks / key.name).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+        with _os_errors(self.folder):
+            locks.mkdir(parents=True, exist_ok=True)
+            with (locks / name).open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield lock.fileno()
 
 
 def _size(folder: Path) -> int:

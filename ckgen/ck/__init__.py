@@ -4,4 +4,4 @@ CK writes an instance as the type string of `GetTypeString`, as a serialised ins
 per line of its `.conf` files, or as an entry of its dispatcher's JSON.
 """
 
-__all__ = ["exporting", "importing", "notation"]
+__all__ = ["exporting", "importing", "notation", "words"]

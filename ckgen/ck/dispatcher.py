@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ckgen.ck.exporting import FIXED, SPECIALIZATIONS, VARIANTS, dispatcher_record, warp_tile_k
-from ckgen.ck.resolve import Refusal, Resolved, Row, resolve
+from ckgen.ck.exporting import FIXED, OF_FAMILY, SPECIALIZATIONS, VARIANTS, dispatcher_record, warp_tile_k
+from ckgen.ck.resolve import Refusal, Resolved, Row, family_of, resolve
 from ckgen.ck.words import dtype_of, layout_of
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.hardware.archs import WAVE_SIZE
@@ -52,7 +53,7 @@ def read_dispatcher(document: Document, checker: Checker) -> Iterator[tuple[Plac
 
 def normalised(entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry without its number and without keys that only switch something off."""
-    defaults = {**FIXED, **_OFF}
+    defaults = {**FIXED, **OF_FAMILY, **_OFF}
     kept = {key: value for key, value in entry.items() if key != "id"}
     return {key: value for key, value in kept.items() if key not in defaults or value != defaults[key]}
 
@@ -62,15 +63,22 @@ def _resolve(entry: Any, operation: str, layout: str, dtype: str, checker: Check
         raise ValueError("an entry is a mapping")
     if entry.get("kind", "gemm") != "gemm":
         return Resolved({}, None, (Refusal("ck-class", f"no family has instances of kind {entry['kind']}"),))
-    for key in _NUMBERS:
+    for key in (*_NUMBERS, *(key for key in ("num_groups_to_merge",) if key in entry)):
         if type(entry.get(key)) is not int or not 1 <= entry[key] <= 4096:
             raise ValueError(f"{key} is {entry.get(key)!r}, it must be a number from 1 to 4096")
     other = _other_features(entry)
     if other:
         return Resolved({}, None, other)
+    flags = frozenset(key for key, absent in OF_FAMILY.items() if absent is False and entry.get(key) is True)
+    family = family_of(operation, flags)
+    if family is None:
+        message = f"{', '.join(sorted(flags))} is True, no family of {operation} has it"
+        return Resolved({}, None, (Refusal("ck-argument", message),))
     specs = {word: name for name, word in SPECIALIZATIONS.items()}
     spec = str(entry.get("specialization", "default"))
+    version = re.fullmatch(r"compv(\d)", str(entry.get("pipeline", OF_FAMILY["pipeline"])), re.ASCII)
     row = Row(
+        family=family,
         operation=operation,
         layout=layout,
         dtype=dtype,
@@ -83,6 +91,8 @@ def _resolve(entry: Any, operation: str, layout: str, dtype: str, checker: Check
         b=entry["vector_size_b"],
         c=entry["vector_size_c"],
         m_per_xdl=entry["warp_tile_m"],
+        pipeline=int(version[1]) if version else None,
+        groups_to_merge=entry.get("num_groups_to_merge", OF_FAMILY["num_groups_to_merge"]),
     )
     resolved = resolve(row, checker)
     different = _differences(entry, resolved.instance) if resolved.instance else ()
@@ -99,7 +109,7 @@ def _other_features(entry: Mapping[str, Any]) -> tuple[Refusal, ...]:
     ]
     if entry["warp_tile_m"] != entry["warp_tile_n"]:
         found.append(Refusal("ck-argument", "warp_tile_m and warp_tile_n differ, atoms are square"))
-    keys = {*_NUMBERS, *known, *_ABSENT, "kind"}
+    keys = {*_NUMBERS, *known, *OF_FAMILY, *_ABSENT, "kind"}
     found += [Refusal("ck-argument", f"{key} is unknown") for key in entry if key not in keys]
     return tuple(found)
 
@@ -111,4 +121,8 @@ def _differences(entry: Mapping[str, Any], instance: Instance) -> tuple[Refusal,
         return (Refusal("ck-waves", text),)
     if entry["warp_tile_k"] != warp_tile_k(instance):
         return (Refusal("ck-argument", f"warp_tile_k is {entry['warp_tile_k']}, by rule {warp_tile_k(instance)}"),)
-    return ()
+    return tuple(
+        Refusal("ck-argument", f"{key} is {entry[key]}, no family has it")
+        for key, absent in OF_FAMILY.items()
+        if entry.get(key, absent) != ours[key]
+    )

@@ -14,43 +14,66 @@ from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 
-DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32"}  # of one element
+DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "int8", "i32": "int32"}  # of one element
+DTYPE_WORDS |= {"f8": "fp8", "bf8": "bf8", "tf32": "tf32"}
 VARIANTS = {row.name: row.short for row in OPERATIONS.values()}
 SPECIALIZATIONS = {"Default": "default", "Filter1x1Stride1Pad0": "filter1x1_stride1_pad0"}
 # Keys of the dispatcher's entries that have one value in all instances; an absent key has it too.
 FIXED: dict[str, Any] = {
     "warp_k": 1,
-    "pipeline": "compv1",
     "scheduler": "intrawave",
     "epilogue": "cshuffle",
-    "num_groups_to_merge": 1,
     "num_wave_groups": 1,
-    "two_stage": False,
     "explicit_gemm": False,
     "split_image": False,
+}
+# Those that families have with different values, and what an absent key means.
+OF_FAMILY: dict[str, Any] = {
+    "pipeline": "compv1",
+    "num_groups_to_merge": 1,
+    **{family.ck_flag: False for family in FAMILIES.values() if family.ck_flag},
 }
 _LARGE_TILE = 256 * 128
 
 
 def has_row(instance: Instance) -> bool:
-    """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer."""
-    return FAMILIES[instance.family].has_ck_rows and instance.stages == 1 and not instance.given_pipeline
+    """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer unless the
+    class names its pipeline."""
+    has_class = FAMILIES[instance.family].ck_class(instance.operation) is not None and not instance.given_pipeline
+    return has_class and (instance.stages == 1 or names_pipeline(instance))
+
+
+def names_pipeline(instance: Instance) -> bool:
+    """True if CK's class names the pipeline, from which the LDS buffers follow."""
+    row = FAMILIES[instance.family].ck_class(instance.operation)
+    return row is not None and "pipeline" in row.type_string
+
+
+def has_entry(instance: Instance) -> bool:
+    """True if the dispatcher's JSON can describe the instance."""
+    return FAMILIES[instance.family].has_ck_rows and has_row(instance)
 
 
 def type_string(instance: Instance) -> str:
     """The type string of an instance that has a row."""
-    return show(OPERATIONS[instance.operation].ck.name, _values(instance), serialised=False)
+    return show(_class_of(instance), _values(instance), serialised=False)
 
 
 def serialised(instance: Instance) -> str | None:
-    """All template arguments; None for an operation whose rows CK's lists give as type strings.
+    """All template arguments; None for a class whose rows CK's lists give as type strings.
 
     Clusters follow from the widths as in CK's rows.
     """
-    name = OPERATIONS[instance.operation].ck.name
+    name = _class_of(instance)
     if name not in SERIALISED:
         return None
     return show(name, _template_values(instance, SERIALISED[name]), serialised=True)
+
+
+def _class_of(instance: Instance) -> str:
+    row = FAMILIES[instance.family].ck_class(instance.operation)
+    assert row is not None, f"{instance.name} has no row"
+    return row.class_of(instance.function)
 
 
 def _values(instance: Instance) -> dict[str, object]:
@@ -76,6 +99,9 @@ def _values(instance: Instance) -> dict[str, object]:
         "b_dst": instance.b_dst_vector,
         "shuffle_m": 1,
         "shuffle_n": 1,
+        "scheduler": "BlkGemmPipelineScheduler: Intrawave",
+        "pipeline": f"BlkGemmPipelineVersion: v{instance.ck_pipeline}",
+        "groups_to_merge": instance.groups_to_merge,
     }
 
 
@@ -86,7 +112,7 @@ def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, obje
     values: dict[str, object] = dict.fromkeys(names, 1)
     values |= _values(instance)
     values |= dict.fromkeys(("in_op", "wei_op", "out_op"), PASS_THROUGH)
-    values |= {"ndim": instance.ndim, "acc_type": "fp32"}
+    values |= {"ndim": instance.ndim, "acc_type": DTYPE_WORDS[dtype.accumulator]}
     for tensor in TENSORS:
         values[f"{tensor}_layout"] = physical_axes(tensor, instance.layout)
         values[f"{tensor}_type"] = DTYPE_WORDS[dtype.element(tensor).name]
@@ -98,7 +124,7 @@ def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, obje
         values[f"{part}_source_order"] = sequence((0, 2, 1, 3))
         values[f"{part}_dimension"] = 2
         values[f"{part}_extra"] = "true"
-        values[f"{part}_compute"] = DTYPE_WORDS[dtype.out_type]
+        values[f"{part}_compute"] = DTYPE_WORDS[dtype.compute(part).name]
     columns = 8 if instance.block_size == 256 and instance.m_per_block * instance.n_per_block >= _LARGE_TILE else 4
     values["c_cluster"] = sequence((1, 16 if instance.block_size == 64 else 32, 1, columns))
     return values
@@ -120,7 +146,10 @@ def dispatcher_record(instance: Instance) -> dict[str, Any]:
         "vector_size_b": instance.b_vector,
         "vector_size_c": instance.c_vector,
         **{key: value for key, value in FIXED.items() if key != "warp_k"},
-        "double_smem_buffer": instance.stages == 2,
+        "pipeline": f"compv{instance.ck_pipeline}" if names_pipeline(instance) else OF_FAMILY["pipeline"],
+        "num_groups_to_merge": instance.groups_to_merge,
+        **{key: key == FAMILIES[instance.family].ck_flag for key, absent in OF_FAMILY.items() if absent is False},
+        "double_smem_buffer": False,
         "specialization": SPECIALIZATIONS[instance.conv_spec],
     }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ckgen.ck.dispatcher import read_dispatcher
 from ckgen.ck.exporting import serialised, type_string
-from ckgen.ck.notation import OPERATION_OF, Parsed, parse
+from ckgen.ck.notation import FAMILY_OF, OPERATION_OF, Parsed, parse
 from ckgen.ck.resolve import Refusal, Resolved, Row, resolve
 from ckgen.ck.words import dtype_of, layout_of
 from ckgen.errors import CkgenError, Diagnostic, Place
@@ -134,21 +134,25 @@ def _row(parsed: Parsed, asked: Asked) -> Row:
             raise ValueError(f"{name} is `{values[name]}`, it must be a number from 1 to 99999")
         return int(values[name])
 
-    optional = ("a_dst", "b_dst", "ak1", "bk1", "m_per_xdl", "m_xdl_per_wave", "n_xdl_per_wave", "c")
-    numbers: dict[str, Any] = {name: number(name) for name in ("block_size", "m", "n", "a", "b")}
+    optional = ("a_dst", "b_dst", "ak1", "bk1", "m_per_xdl", "m_xdl_per_wave", "n_xdl_per_wave", "c", "groups_to_merge")
+    numbers: dict[str, Any] = {name: number(name) for name in ("block_size", "m", "n")}
+    numbers |= {name: number(name) if name in values else 1 for name in ("a", "b")}
     numbers |= {name: number(name) for name in optional if name in values}
     if "k1" in values:
-        numbers |= {"ak1": number("k1"), "bk1": number("k1"), "k": number("k0") * number("k1")}
-    else:
-        numbers["k"] = number("k")
+        numbers |= {"ak1": number("k1"), "bk1": number("k1")}
+    numbers["k"] = number("k0") * number("k1") if "k0" in values else number("k")
+    if "pipeline" in values:
+        numbers["pipeline"] = int(values["pipeline"][-1]) if values["pipeline"][-1:].isdecimal() else None
     if parsed.serialised:
         layout = "/".join(values[f"{tensor}_layout"] for tensor in ("in", "wei", "out"))
-        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")))
+        compute = (values["a_compute"], values["b_compute"])
+        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")), compute)
     elif asked.layout and asked.dtype:
         layout, dtype = layout_of(asked.layout, operation), dtype_of(asked.dtype)
     else:
         raise ValueError("a type string has no layout and data type: give --layout and --dtype, or name the file so")
-    return Row(operation=operation, layout=layout, dtype=dtype, conv_spec=values["conv_spec"], **numbers)
+    family = FAMILY_OF[parsed.name]
+    return Row(family=family, operation=operation, layout=layout, dtype=dtype, conv_spec=values["conv_spec"], **numbers)
 
 
 def spec_text(rows: Iterable[Imported], source: str) -> str:

@@ -10,14 +10,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ckgen.operations.operation import OPERATIONS
+from ckgen.families.registry import FAMILIES
 
 # The classes of CK's tables by name, and the names of their arguments: fields of ckgen.ck.resolve.Row, and arguments
 # that have one value in all instances.
-OPERATION_OF = {row.ck.name: row.name for row in OPERATIONS.values()}
-TYPE_STRING: Mapping[str, tuple[str, ...]] = {row.ck.name: row.ck.type_string for row in OPERATIONS.values()}
+_CLASSES = [
+    (row, name, operation, family.name)
+    for family in FAMILIES.values()
+    for operation in family.operations
+    if (row := family.ck_class(operation)) is not None
+    for name in (row.name, row.fused)
+    if name
+]
+OPERATION_OF = {name: operation for _, name, operation, _ in _CLASSES}
+FAMILY_OF = {name: family for _, name, _, family in reversed(_CLASSES)}
+TYPE_STRING: Mapping[str, tuple[str, ...]] = {name: row.type_string for row, name, _, _ in _CLASSES}
 SERIALISED: Mapping[str, tuple[str, ...]] = {
-    row.ck.name: row.ck.serialised for row in OPERATIONS.values() if row.ck.serialised
+    name: row.serialised for row, name, _, _ in _CLASSES if row.serialised and name == row.name
 }
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*<(?P<arguments>.*)>\s*", re.ASCII | re.DOTALL)
 

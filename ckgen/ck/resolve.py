@@ -15,14 +15,15 @@ from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.products import Kind, build
 from ckgen.spec.types import Operands, Tile, Vector
 
-FAMILY = next(family.name for family in FAMILIES.values() if family.has_ck_rows)
 _ATOMS = (16, 32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The numbers of a row; None where its notation does not have them. `k` is GEMM-K of the block."""
+    """The numbers of a row; None where its notation does not have them. `k` is GEMM-K of the block, `pipeline` the
+    version of CK's pipeline."""
 
+    family: str
     operation: str
     layout: str
     dtype: str
@@ -41,6 +42,8 @@ class Row:
     m_per_xdl: int | None = None
     m_xdl_per_wave: int | None = None
     n_xdl_per_wave: int | None = None
+    pipeline: int | None = None
+    groups_to_merge: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,13 @@ class Resolved:
     refusals: tuple[Refusal, ...] = ()
 
 
+def family_of(operation: str, flags: frozenset[str]) -> str | None:
+    """The family of an entry of CK's dispatcher in which these keys of families are true; None if there is none."""
+    known = (family for family in FAMILIES.values() if family.has_ck_rows and family.ck_class(operation) is not None)
+    wanted = (family.name for family in known if frozenset({family.ck_flag} - {""}) == flags)
+    return next(wanted, None)
+
+
 def resolve(row: Row, checker: Checker) -> Resolved:
     """The instance of a row."""
     unknown = _unknown_words(row)
@@ -68,7 +78,8 @@ def resolve(row: Row, checker: Checker) -> Resolved:
         more = Refusal("ck-waves", "the atoms of a wave do not make the tile: no square atom of 16 or 32 does")
         return Resolved({}, None, unknown or (more,))
     values = _values(row, atom)
-    kind = Kind(row.operation, FAMILY, False)
+    kind = Kind(row.operation, row.family, False)
+    values |= _of_family(kind, values, row)
     instance = build(kind, values)
     broken = checker.violations(instance)
     if [violation.rule.id for violation in broken] == ["lds-write-width"] and row.b_dst is None:
@@ -79,12 +90,12 @@ def resolve(row: Row, checker: Checker) -> Resolved:
     refusals = [Refusal(violation.rule.id, violation.message) for violation in broken]
     if not refusals:
         refusals = _other_waves(row, instance)
-    return Resolved(keys_of(values, row.operation), None if refusals else instance, tuple(refusals))
+    return Resolved(keys_of(values, row), None if refusals else instance, tuple(refusals))
 
 
-def keys_of(values: Mapping[str, Any], operation: str) -> dict[str, Any]:
+def keys_of(values: Mapping[str, Any], row: Row) -> dict[str, Any]:
     """The keys of a group as the file writes them."""
-    keys: dict[str, Any] = {"operation": operation, "family": FAMILY}
+    keys: dict[str, Any] = {"operation": row.operation, "family": row.family}
     for key, value in values.items():
         if isinstance(value, Tile):
             keys[key] = str(value)
@@ -124,8 +135,18 @@ def _values(row: Row, atom: int) -> dict[str, Any]:
     return values
 
 
+def _of_family(kind: Kind, values: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    """The keys that only rows of some classes give; other numbers than those of an instance differ later."""
+    if not FAMILIES[row.family].merges_groups:
+        return {}
+    versions = {build(kind, {**values, "stages": stages}).ck_pipeline: stages for stages in (1, 2)}
+    return {"stages": versions.get(row.pipeline or 0, 1), "groups_to_merge": row.groups_to_merge}
+
+
 def _atom(row: Row) -> int | None:
-    """The edge of the square atom whose number per wave is given."""
+    """The edge of the square atom whose number per wave is given, by rule where the class has no such argument."""
+    if row.m_xdl_per_wave is None:
+        return FAMILIES[row.family].m_per_xdl(row.n)
     atoms = (row.m_xdl_per_wave or 0) * (row.n_xdl_per_wave or 0) * (row.block_size // WAVE_SIZE)
     if atoms == 0 or row.m * row.n % atoms:
         return None

@@ -14,12 +14,14 @@ def layout_of(word: str, operation: str) -> str:
     return next((layout for layout in layouts if physical_axes("in", layout) == word.upper()), word)
 
 
-def dtype_of(words: str | tuple[str, ...]) -> str:
-    """The data type of CK's words for input, weight and output, or of one word for all; the words themselves if there
-    is none."""
+def dtype_of(words: str | tuple[str, ...], compute: tuple[str, str] | None = None) -> str:
+    """The data type of CK's words for input, weight and output, or of one word for all, and of those for the operands A
+    and B, by default the tensors' own; the words themselves if there is none."""
     three = (words,) * 3 if isinstance(words, str) else words
     for name, dtype in DTYPES.items():
         own = (dtype.in_type, dtype.wei_type, dtype.out_type)
-        if words == name or three == tuple(DTYPE_WORDS.get(element, element) for element in own):
+        multiplied = tuple(DTYPE_WORDS[dtype.compute(operand).name] for operand in "ab")
+        same = dtype.as_stored if compute is None else compute == multiplied
+        if words == name or (same and three == tuple(DTYPE_WORDS.get(element, element) for element in own)):
             return name
     return "_".join(dict.fromkeys(three))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import click
 
 from ckgen.cli.common import console
@@ -16,7 +14,8 @@ from ckgen.errors import CkgenError, Diagnostic
 def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
     """Remove entries of the cache: those named (the first characters do), or all. They are made again when needed.
 
-    ENTRY may also be another folder of the cache, as `choices`.
+    ENTRY may also be another folder of the cache: `choices`, `logs`, or `workshop`, where `ckgen.torch.enable` builds.
+    Waits for builds that are on the way.
 
     \b
     Examples:
@@ -40,7 +39,7 @@ def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
     for entry in chosen:
         cache.remove(entry)
     for room in folders:
-        shutil.rmtree(room.path)
+        cache.remove_room(room)
     removed, all_of = len(chosen) + len(folders), len(every) + len(others)
     console.say(f"{cache_dir()}: removed {removed} of {all_of} entries and folders")
     return 0

@@ -29,20 +29,21 @@ def export_command(format: str, filters: tuple[str, ...], spec: Path, set_name: 
     """Print instances as Composable Kernel writes them, one per line or as one JSON file. For FILTER see `ckgen list
     --help`.
 
-    Instances that no class of CK describes are left out and counted: those of other families than xdl, with two LDS
-    buffers, or, with all template arguments, of backward data. Exits with 2 if none is left.
+    Instances that no class of CK describes are left out and counted: those of other families than xdl, wmma and dl,
+    with two LDS buffers, or, with all template arguments or for the dispatcher, those without such a form. Exits with 2
+    if none is left.
 
     \b
     Examples:
       ckgen export ck --set full layout=NHWGC* dtype=f16 > nhwgc_fp16.conf
       ckgen export ck --set full layout=NHWGK* dtype=f16 family=xdl --form dispatcher > nhwgc_fp16.json
     """
-    from ckgen.ck.exporting import dispatcher_file, has_row, serialised, type_string
+    from ckgen.ck.exporting import dispatcher_file, has_entry, has_row, serialised, type_string
     from ckgen.cli.common.selection import DEFAULT_OUT, Selection, load
 
     loaded = load(spec)
     instances = Selection(spec, set_name, filters, DEFAULT_OUT).choose(loaded)
-    rows = [made for made in instances if has_row(made)]
+    rows = [made for made in instances if (has_entry if form == "dispatcher" else has_row)(made)]
     if form == "serialised":
         rows = [made for made in rows if serialised(made) is not None]
     if not rows:

@@ -26,6 +26,7 @@ def isa_command(options: IsaOptions) -> int:
     Examples:
       ckgen isa '*wavelet*' dtype=f16 --arch gfx942
       ckgen isa tile=128x128 --arch gfx90a --arch gfx950 --loops
+      ckgen isa tile=128x128 dtype=f16 ndim=2 --arch gfx942 --simulate
       ckgen isa --set ci --check
     """
     from ckgen.cli.run.isa_run import isa

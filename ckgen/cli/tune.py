@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from ckgen.cli.common import console
+from ckgen.cli.common.cluster_option import cluster_option
 from ckgen.cli.common.files import write_new
-from ckgen.cli.common.options import PATH
+from ckgen.cli.common.options import PATH, problems_option
 from ckgen.errors import EXIT_FAILED
 from ckgen.operations.operation import DEFAULT_OPERATION
 from ckgen.selection.measured import TABLES, Table
@@ -27,6 +29,14 @@ from ckgen.selection.measured import TABLES, Table
     "--model", type=PATH, metavar="FILE", help="Without --results: predict with the cost model from this code table."
 )
 @click.option("--spec", type=PATH, default=Path("instances.yaml"), help="With --model: the spec of the instances.")
+@click.option(
+    "--library",
+    type=PATH,
+    metavar="FILE",
+    help="First measure what --results, one store (.sqlite), lacks: every instance of this library.",
+)
+@problems_option("retinanet")
+@cluster_option("the measurements of --library")
 @click.option("--operation", default=DEFAULT_OPERATION, show_default=True, help="The operation that the table is for.")
 @click.option("--tables", type=PATH, default=TABLES, help="Folder of the tables; default: the bundled ones.")
 @click.option("--check", "checking", is_flag=True, help="Write nothing; exit 1 if a table differs from its results.")
@@ -37,11 +47,16 @@ from ckgen.selection.measured import TABLES, Table
     show_default=True,
     help="With --check: folder of the files of `ckgen report --predicted`, which are checked too.",
 )
+@click.pass_context
 def tune_command(
+    ctx: click.Context,
     results: tuple[Path, ...],
     arch: str | None,
     model: Path | None,
     spec: Path,
+    library: Path | None,
+    problems: tuple[str, ...],
+    cluster: str | None,
     operation: str,
     tables: Path,
     checking: bool,
@@ -57,30 +72,56 @@ def tune_command(
     \b
     Examples:
       ckgen tune --results bench/results/2026-11-21-h200/rows.csv.gz --arch sm_90a
+      ckgen tune --library libckgen_conv.so --results rows.sqlite --arch sm_90a --cluster
       ckgen tune --model docs/isa/gfx942.csv
       ckgen tune --check
     """
     from ckgen.build.targets import check_archs
-    from ckgen.selection.measured import table_text
 
     check_archs([arch] if arch else [])
     if checking:
         return _check(tables, classes)
+    _refuse_absolute((*results, spec, *([model] if model else [])))
+    _measure(ctx, results, library, problems, cluster)
     table = _make(results, arch, model, spec, operation)
+    _write(table, tables)
+    return 0
+
+
+def _write(table: Table, tables: Path) -> None:
+    from ckgen.selection.measured import table_text
+
     tables.mkdir(parents=True, exist_ok=True)
     write_new(tables / table.file_name, table_text(table), replace=True)
-    candidates = sum(len(row.candidates) for row in table.rows)
-    console.say(f"{tables / table.file_name}: {len(table.rows)} problems, {candidates} candidates")
+    count = sum(len(row.candidates) for row in table.rows)
+    console.say(f"{tables / table.file_name}: {len(table.rows)} problems, {count} candidates")
     console.note("to put it into the library and the pages: ckgen generate; make docs")
-    return 0
+
+
+def _refuse_absolute(paths: Iterable[Path]) -> None:
+    if any(path.is_absolute() for path in paths):
+        raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
+
+
+def _measure(
+    ctx: click.Context, results: tuple[Path, ...], library: Path | None, problems: tuple[str, ...], cluster: str | None
+) -> None:
+    """Measure what the store lacks with `ckgen bench`. Its failed rows do not count, so its exit code does not."""
+    from ckgen.cli.bench import bench_command
+
+    if library is None:
+        if cluster is not None:
+            raise click.UsageError("--cluster spreads the measurements of --library: name one")
+        return
+    if len(results) != 1 or results[0].suffix != ".sqlite":
+        raise click.UsageError("--library measures into --results FILE.sqlite: name one")
+    ctx.invoke(bench_command, library=library, problems=problems, store=results[0], cluster=cluster)
 
 
 def _make(results: tuple[Path, ...], arch: str | None, model: Path | None, spec: Path, operation: str) -> Table:
     from ckgen.tuning.from_model import predict_table
     from ckgen.tuning.from_rows import make_table, read_measured
 
-    if any(path.is_absolute() for path in (*results, spec, *([model] if model else []))):
-        raise click.UsageError("the table notes the paths of its results: give them relative to the current folder")
     if model is not None and not results:
         return predict_table(model.as_posix(), spec.as_posix(), operation, Path())
     if results and arch is not None and model is None:

@@ -2,7 +2,8 @@
 
 numpy has no bfloat16, so a bf16 element is stored as a uint16 that holds the upper half of a float32. The dtype of a
 kernel names one element type per tensor: ``f16`` means that all three are f16, ``bf16_f32_bf16`` means bf16 input and
-output with f32 weights.
+output with f32 weights. It may also name the types in which the operands are multiplied: ``f16_comp_bf8_f8`` has
+tensors of f16, A is rounded to bf8 and B to f8. ckgen.conv.encoding converts values.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ class Element:
     the type in C++, ``torch`` its name in PyTorch, ``dlpack`` its DLPack type code and number of bits.
 
     A type of 8 bits may be the upper half of no numpy type. Then ``wide`` is a type that holds its values, and
-    ``specials`` says which codes are NaN: ``fn``, those with all bits but the sign set, without an infinity, or
-    ``fnuz``, minus zero alone. The number of exponent bits and their bias follow from ``precision`` and ``least``.
+    ``specials`` says which codes are NaN: ``fn``, those with all bits but the sign set, without an infinity; ``inf``,
+    all after infinity, which has the greatest exponent; or ``fnuz``, minus zero alone. The number of exponent bits and
+    their bias follow from ``precision`` and ``least``. The types that no tensor has (f8, bf8, tf32) are those in which
+    operands are multiplied; tf32 is kept in a float32.
     """
 
     name: str
@@ -48,9 +51,9 @@ class Element:
 
     def __post_init__(self) -> None:
         assert self.dlpack[1] == 8 * self.bytes, f"{self.name}: {self.dlpack[1]} bits in {self.bytes} bytes"
-        assert self.wide_code[0] == "f", f"{self.name}: {self.wide_code} is not floating-point"
+        assert self.wide_code[0] in "fi", f"{self.name}: {self.wide_code} is not a number"
         assert self.storage_code in (self.wide_code, f"u{self.bytes}"), f"{self.name}: kept as {self.storage_code}"
-        assert self.specials in ("ieee", "fn", "fnuz"), f"{self.name}: specials {self.specials}"
+        assert self.specials in ("ieee", "fn", "inf", "fnuz"), f"{self.name}: specials {self.specials}"
         assert self.specials == "ieee" or self.bytes == 1, f"{self.name}: a table of {self.bytes} bytes"
 
     @property
@@ -73,9 +76,18 @@ class Element:
         return np.dtype(self.wide_code)
 
     @property
+    def integer(self) -> bool:
+        """True for integers, whose sums and products are exact and which saturate."""
+        return self.wide_code[0] == "i"
+
+    @property
     def unit_roundoff(self) -> float:
         """Largest relative error of rounding to nearest: half a unit in the last place."""
-        return float(2.0**-self.precision)
+        return 0.0 if self.integer else float(2.0**-self.precision)
+
+    def in_range(self, values: Any) -> Any:
+        """An array of numpy or PyTorch, saturated to this type if it is an integer."""
+        return values.clip(-(2.0**self.precision), 2.0**self.precision - 1) if self.integer else values
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -89,6 +101,13 @@ ELEMENTS = {
         Element("f16", "f2", "f2", 11, 2.0**-24, "half_t", "float16", (2, 16)),
         Element("bf16", "u2", "f4", 8, 2.0**-133, "bhalf_t", "bfloat16", (4, 16)),
         Element("f32", "f4", "f4", 24, 2.0**-149, "float", "float32", (2, 32)),
+        Element("i8", "i1", "i1", 7, 1.0, "int8", "int8", (0, 8)),
+        Element("i32", "i4", "i4", 31, 1.0, "int32", "int32", (0, 32)),
+        Element("f8", "u1", "f4", 4, 2.0**-9, "f8_t", "float8_e4m3fn", (10, 8), "fn"),
+        Element("bf8", "u1", "f4", 3, 2.0**-16, "bf8_t", "float8_e5m2", (12, 8), "inf"),
+        Element("f8_fnuz", "u1", "f4", 4, 2.0**-10, "f8_t", "float8_e4m3fnuz", (11, 8), "fnuz"),
+        Element("bf8_fnuz", "u1", "f4", 3, 2.0**-17, "bf8_t", "float8_e5m2fnuz", (13, 8), "fnuz"),
+        Element("tf32", "f4", "f4", 11, 2.0**-136, "tf32_t", "float32", (2, 32)),
     )
 }
 
@@ -101,7 +120,8 @@ class DType:
     ``small_vector`` is the number of elements per global access in those of CK's tuned rows that require the least
     divisibility: two where all tensors are 16 bit (CK's packed 16-bit atomics need pairs), else one. ``by_pytorch`` is
     true if PyTorch's own gradients (cuDNN, MIOpen) take these types, so that kernels can be compared with them.
-    ``accumulator`` is the element type in which products are summed.
+    ``accumulator`` is the element type in which products are summed. ``compute_a`` and ``compute_b`` are the types in
+    which the operands A and B are multiplied, empty for those of the tensors; they have the same size.
     """
 
     name: str
@@ -111,6 +131,8 @@ class DType:
     small_vector: int
     by_pytorch: bool = True
     accumulator: str = "f32"
+    compute_a: str = ""
+    compute_b: str = ""
 
     @property
     def operand_type(self) -> str:
@@ -121,6 +143,26 @@ class DType:
     def elem_bytes(self) -> int:
         """Bytes per element that is read."""
         return ELEMENTS[self.operand_type].bytes
+
+    @property
+    def compute_bytes(self) -> int:
+        """Bytes per element of an operand in LDS."""
+        return self.compute("a").bytes
+
+    @property
+    def as_stored(self) -> bool:
+        """True if operands are multiplied in the types of their tensors."""
+        return self.matrix_type == self.operand_type
+
+    @property
+    def matrix_type(self) -> str:
+        """The operand types of its matrix instructions: one name, or those of A and B."""
+        return "_".join(dict.fromkeys((self.compute("a").name, self.compute("b").name)))
+
+    def compute(self, operand: str, codes: str = "") -> Element:
+        """The type in which operand ``a`` or ``b`` is multiplied, in the encoding ``codes`` where it has several."""
+        name = (self.compute_a if operand == "a" else self.compute_b) or self.operand_type
+        return ELEMENTS.get(f"{name}_{codes}", ELEMENTS[name])
 
     def element(self, tensor: TensorName) -> Element:
         """The element type of a tensor."""
@@ -134,6 +176,8 @@ class DType:
         types = (self.in_type, self.wei_type, self.out_type)
         assert len(set(types)) <= 2, f"{self.name}: no two tensors have one type"
         assert {*types, self.accumulator} <= set(ELEMENTS), f"{self.name}: unknown element type"
+        assert {self.compute_a, self.compute_b} <= {"", *ELEMENTS}, f"{self.name}: unknown type of an operand"
+        assert self.compute("a").bytes == self.compute("b").bytes, f"{self.name}: operands of two sizes"
         assert self.small_vector in (1, 2), f"{self.name}: small_vector {self.small_vector}"
 
 
@@ -144,6 +188,9 @@ DTYPES: dict[str, DType] = {
         DType("bf16", "bf16", "bf16", "bf16", 2),
         DType("f32", "f32", "f32", "f32", 1),
         DType("bf16_f32_bf16", "bf16", "f32", "bf16", 1, by_pytorch=False),
+        DType("i8", "i8", "i8", "i8", 1, by_pytorch=False, accumulator="i32"),
+        DType("f32_comp_tf32", "f32", "f32", "f32", 1, by_pytorch=False, compute_a="tf32", compute_b="tf32"),
+        DType("f16_comp_bf8_f8", "f16", "f16", "f16", 2, by_pytorch=False, compute_a="bf8", compute_b="f8"),
     )
 }
 
@@ -151,74 +198,3 @@ DTYPES: dict[str, DType] = {
 def element_of(dtype: str, tensor: TensorName) -> Element:
     """The element type of ``tensor`` for kernel dtype ``dtype``. Raises KeyError for an unknown dtype."""
     return DTYPES[dtype].element(tensor)
-
-
-def encode(values: Array, element: Element) -> Array:
-    """Round real ``values`` to ``element`` (nearest, ties to even) and return its storage array of the same
-    shape.
-
-    Values too large for the type become infinity, or NaN if it has none; NaN stays NaN.
-    """
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        wide: Array = np.asarray(values, dtype=element.wide)
-    if element.storage == element.wide:
-        return wide
-    if element.specials != "ieee":
-        return _encode_by_table(wide, element)
-    unit = np.dtype(f"u{wide.itemsize}").type
-    bits, cut = wide.view(unit), unit(8 * (wide.itemsize - element.bytes))
-    half = (unit(1) << (cut - unit(1))) - unit(1)
-    rounded = (bits + (half + ((bits >> cut) & unit(1)))) >> cut
-    quiet = (bits >> cut) | unit(1 << (element.precision - 2))
-    result: Array = np.where(np.isnan(wide), quiet, rounded).astype(element.storage)
-    return result
-
-
-def decode(stored: Array, element: Element) -> Float64:
-    """The exact values of a storage array, as float64. Raises TypeError if the array has another storage type."""
-    import numpy as np
-
-    if stored.dtype != element.storage:
-        raise TypeError(f"{element.name} is stored as {element.storage}, this array is {stored.dtype}")
-    if element.storage == element.wide:
-        return stored.astype(np.float64)
-    if element.specials != "ieee":
-        by_code: Float64 = _codes(element)[stored]
-        return by_code
-    unit = np.dtype(f"u{element.wide.itemsize}")
-    cut = unit.type(8 * (unit.itemsize - element.bytes))
-    wide: Array = (stored.astype(unit) << cut).view(element.wide)
-    exact: Float64 = wide.astype(np.float64)
-    return exact
-
-
-def _codes(element: Element) -> Float64:
-    """The values of all 256 codes of a type of 8 bits."""
-    import numpy as np
-
-    code, hidden = np.arange(256), 1 << (element.precision - 1)
-    exponent, fraction = (code & 0x7F) // hidden, code % hidden
-    steps = np.where(exponent > 0, fraction + hidden, fraction)  # of the spacing at this exponent
-    values: Float64 = np.where(code < 128, 1.0, -1.0) * element.least * np.ldexp(steps, np.maximum(exponent - 1, 0))
-    values[[0x80] if element.specials == "fnuz" else [0x7F, 0xFF]] = np.nan
-    return values
-
-
-def _encode_by_table(values: Array, element: Element) -> Array:
-    """The nearest code of each value. A tie goes to the even code, which has the even significand."""
-    import numpy as np
-
-    numbers = _codes(element)[:128]
-    numbers = numbers[~np.isnan(numbers)]
-    size = np.abs(values.astype(np.float64))
-    beyond = numbers.size  # where the code after the last would be
-    middles = (numbers + np.append(numbers[1:], 2 * numbers[-1] - numbers[-2])) / 2
-    above = np.searchsorted(middles, size)  # a tie is not above the middle
-    tie = (above < beyond) & (size == middles[np.minimum(above, beyond - 1)])
-    code = above + (tie & (above % 2 == 1))
-    negative = np.signbit(values) & ((code > 0) | (element.specials != "fnuz"))
-    nan = np.isnan(values) | (code >= beyond)
-    result: Array = np.where(nan, 0x80 if element.specials == "fnuz" else 0x7F, code + 128 * negative)
-    return result.astype(element.storage)

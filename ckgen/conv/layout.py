@@ -129,11 +129,11 @@ def ndim_of(layout: str) -> int:
     return len(physical_axes("in", layout)) - 3
 
 
-def d_layout(own: str | None, layout: str) -> str:
-    """The layout of a D tensor of an operation that writes the input in ``layout``: ``own``, adapted to the number of
-    dimensions, or the layout of the input if ``own`` is None."""
+def d_layout(own: str | None, layout: str, written: TensorName = "in") -> str:
+    """The layout of a D tensor of an operation that writes ``written`` in ``layout``: ``own``, adapted to the number of
+    dimensions, or the layout of the result if ``own`` is None."""
     if own is None:
-        return physical_axes("in", layout)
+        return physical_axes(written, layout)
     return own.replace("NHW", "N" + _IMAGE[ndim_of(layout)])
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from ckgen.families.registry import FAMILIES
 from ckgen.families.tile_cost import Bound, RoleLoad
-from ckgen.hardware.archs import find_atom
 from ckgen.hardware.compute_units import RATES, UNITS
 from ckgen.hardware.occupancy import workgroups_per_unit
 from ckgen.instance.instance import Instance
@@ -26,13 +25,13 @@ from ckgen.machine_code.table import Row
 
 
 def bound_of(report: CodeReport, instance: Instance) -> Bound | None:
-    """The bound of compiled code; None if the architecture has no matrix instruction for the instance."""
-    if find_atom(report.arch, instance.dtype, instance.m_per_xdl) is None:
+    """The bound of compiled code; None if there is none."""
+    if not _has_bound(instance, report.arch):
         return None
     resources = report.resources
     groups = workgroups_per_unit(
         UNITS[report.arch],
-        vgprs=resources.vgprs,
+        vgprs=max(resources.vgprs, resources.agprs),
         sgprs=resources.sgprs,
         lds_bytes=resources.lds_bytes,
         threads=instance.launch_threads,
@@ -43,6 +42,11 @@ def bound_of(report: CodeReport, instance: Instance) -> Bound | None:
         for hot in (loop.hot,)
     ]
     return FAMILIES[instance.family].bound(instance, RATES[report.arch], roles, groups)
+
+
+def _has_bound(instance: Instance, arch: str) -> bool:
+    """True if the throughput of the architecture is known and it has a matrix instruction for the instance."""
+    return arch in RATES and FAMILIES[instance.family].atom(instance, arch) is not None
 
 
 def roles_of_row(row: Row, instance: Instance) -> tuple[RoleLoad, ...]:
@@ -64,7 +68,7 @@ def groups_of_row(row: Row, instance: Instance, arch: str) -> int:
 
 def bound_of_row(row: Row, instance: Instance, arch: str) -> Bound | None:
     """The bound of an instance from its row of a committed table, equal to that of `bound_of` for fresh code."""
-    if find_atom(arch, instance.dtype, instance.m_per_xdl) is None:
+    if not _has_bound(instance, arch):
         return None
     return FAMILIES[instance.family].bound(
         instance, RATES[arch], roles_of_row(row, instance), groups_of_row(row, instance, arch)

@@ -23,7 +23,7 @@ from ckgen.cost.model import groups_of_row, roles_of_row
 from ckgen.families.counts import ceil_div, saturated
 from ckgen.families.registry import FAMILIES
 from ckgen.families.tile_cost import Code, RoleLoad
-from ckgen.hardware.archs import NVIDIA_ARCHES, find_atom
+from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.hardware.compute_units import RATES, UNITS, Rates
 from ckgen.hardware.occupancy import workgroups_per_unit
 from ckgen.instance.instance import Instance, parse
@@ -160,7 +160,7 @@ def _loads(instance: Instance) -> int:
 
 def _matrix(instance: Instance, arch: str) -> float:
     """Matrix instructions per tile of one wave (NVIDIA: of one warp)."""
-    atom = find_atom(arch, instance.dtype, instance.m_per_xdl)
+    atom = FAMILIES[instance.family].atom(instance, arch)
     if atom is not None:
         return instance.m_xdl_per_wave * instance.n_xdl_per_wave * (instance.k_per_block // atom.k)
     tile = instance.m_per_block * instance.n_per_block * instance.k_per_block

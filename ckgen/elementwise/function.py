@@ -146,13 +146,19 @@ def _unused(tree: Expr, paths: Sequence[tuple[str, tuple[str | int, ...]]]) -> l
     return found
 
 
-# CK's backward-data instances have PassThrough, Scale and Bilinear with these defaults (element_wise_operation.hpp).
+# CK's instances have PassThrough, Scale and Bilinear with these defaults (element_wise_operation.hpp). Its ConvScale is
+# for scaled operands (unary_element_wise_operation.hpp).
 # Its example 38 (grouped_conv_bwd_data_bias_relu) has AddRelu with one value per channel. The others are ckgen's own.
 BUILTINS: dict[str, Function] = {
     function.name: function
     for function in (
         make_function(PASS_THROUGH, "e"),
         make_function("Scale", "scale * e", scalars={"scale": 1.0}),
+        make_function(
+            "ConvScale",
+            "e * scale_in * scale_wei * scale_out",
+            scalars={"scale_in": 1.0, "scale_wei": 1.0, "scale_out": 1.0},
+        ),
         make_function("Bilinear", "alpha * e + beta * d0", ("d0",), {"alpha": 1.0, "beta": 1.0}),
         make_function("AddResidual", "e + d0", ("d0",)),
         make_function("ScaleAdd", "scale * e + d0", ("d0",), {"scale": 1.0}),

@@ -11,7 +11,6 @@ from typing import Any
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import same_form
 from ckgen.families.registry import FAMILIES
-from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.filters import Term, matching
 from ckgen.instance.instance import BY_RULE, CONV_SPECS, Instance
@@ -168,7 +167,8 @@ def _axis_values(key: str, text: str, values: Mapping[str, Any], base: Instance)
         yield key, _number(text)
         yield "tile", tile.model_copy(update={"k_per_block": None})
     elif key == "block_size":
-        yield key, WAVE_SIZE * _number(text, WAVE_SIZE)
+        wave = FAMILIES[base.family].wave_size
+        yield key, wave * _number(text, wave)
         yield "tile", tile.model_copy(update={"block_size": None})
     elif key == "wave_ratio":
         load, math_waves = text.replace(":", "x").split("x")
@@ -204,7 +204,7 @@ def _waves(key: str, waves: int, base: Instance) -> Iterator[tuple[str, Any]]:
     if ratio["load_waves"]:
         yield "wave_ratio", (ratio["load_waves"], ratio["math_waves"])
     else:
-        yield "block_size", WAVE_SIZE * ratio["math_waves"]
+        yield "block_size", FAMILIES[base.family].wave_size * ratio["math_waves"]
 
 
 def _one(words: Iterable[str]) -> str:
@@ -221,7 +221,7 @@ def _for_family(values: dict[str, Any], family: str) -> dict[str, Any]:
     if usual is not None:
         values = {"wave_ratio": usual, **values}
     elif own == "block_size" and "block_size" not in values and values["tile"].block_size is None:
-        values = {**values, "block_size": WAVE_SIZE * sum(values.get("wave_ratio", (0, 4))[1:])}
+        values = {**values, "block_size": FAMILIES[family].wave_size * sum(values.get("wave_ratio", (0, 4))[1:])}
     other = next(key for key in WAVE_KEYS if key != own)
     return {axis: value for axis, value in values.items() if axis != other}
 

@@ -36,7 +36,6 @@ class BulkCopy(Family):
 
     wave_key: str = "wave_ratio"
     uses_tma: bool = True
-    reduces: bool = False
     widths: Mapping[str, tuple[int, int, int]] = field(repr=False)
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
@@ -49,7 +48,7 @@ class BulkCopy(Family):
     def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
         return self.reason("small" if word == "small" else "vector")
 
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         return tuple(NVIDIA_ARCHES)
 
     def home(self, dtype: str) -> Sequence[str]:

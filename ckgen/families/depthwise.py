@@ -14,7 +14,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.families.counts import ceil_div, saturated
 from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
-from ckgen.families.formulas import Value
+from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, slowest
@@ -32,6 +32,7 @@ WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
     Value("elem_bytes", "Bytes of an element of A and B."),
+    AS_STORED,
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
     Value("block_size", "Threads of a workgroup.", f"{WAVE_SIZE} * math_waves"),
     Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
@@ -55,6 +56,16 @@ REASONS = {
 }
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
+    Rule(
+        id="depthwise-dtype",
+        scope="domain",
+        condition="elem_bytes >= 2 and as_stored == 1",
+        sentence="tensors are f16, bf16 or f32, and their elements are multiplied as they are",
+        message="{family} has no {dtype} instances",
+        help="use f16, bf16, f32 or bf16_f32_bf16, or family xdl",
+        reason="Lanes multiply elements as f32, which int8 would overflow, straight from memory without rounding them.",
+        blame=("dtype",),
+    ),
     Rule(
         id="depthwise-spec",
         scope="domain",
@@ -150,7 +161,7 @@ class Depthwise(Family):
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
-    reduces: bool = False
+    own_sums: tuple[str, ...] = (BWD_DATA,)
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         vectors = max(1, n_per_block * DTYPES[dtype].elem_bytes // ACCESS_BYTES)
@@ -176,7 +187,7 @@ class Depthwise(Family):
     def stages(self, instance: Fields) -> int:
         return 1
 
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         return tuple(ARCHES)
 
     def home(self, dtype: str) -> Sequence[str]:

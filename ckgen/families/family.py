@@ -17,8 +17,9 @@ from ckgen.families.formulas import Formulas, Value
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, gemm_bound
 from ckgen.families.vectors import Shape, Width
+from ckgen.hardware.archs import WAVE_SIZE, Atom
 from ckgen.hardware.compute_units import Rates
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import OPERATIONS, CkRows
 
 # The reason for each value that the file does not give, for `ckgen explain`; these are common to all families.
 REASONS = {
@@ -26,6 +27,7 @@ REASONS = {
     "conv_spec": "by rule: Default takes every filter, stride, dilation and padding",
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
+    "groups_to_merge": "by rule: a tile is of one group",
     **dict.fromkeys(("a_write", "b_write", "a_k1", "b_k1"), "by rule: the family has its own copies"),
     "pipeline_version": "by rule: the family has one loop",
     "interwave": "by rule: Intrawave",
@@ -39,8 +41,8 @@ MACS_A_VALUE = 64
 
 class Coverage(NamedTuple):
     """The part of the result that a tile covers, for the selector: rows and columns, the columns those of every tap
-    (`all_taps`) or run over the groups (`all_groups`). `values` are read per term of its sums, or as many as take the
-    time of its `macs` products per tap."""
+    (`all_taps`) or run over the groups (`all_groups`); or rows and columns are those of `groups` at most. `values` are
+    read per term of its sums, or as many as take the time of its `macs` products per tap."""
 
     m: int
     n: int
@@ -48,6 +50,7 @@ class Coverage(NamedTuple):
     macs: int = 0
     all_taps: bool = False
     all_groups: bool = False
+    groups: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,17 +67,23 @@ class Family(ABC):
 
     name: str
     summary: str
+    wave_size: int = WAVE_SIZE  # threads of a wave for which its kernels are written
     operations: tuple[str, ...]
     wave_key: str
     usual_waves: tuple[int, int] | None = None
     loops: tuple[str, ...] = ()
     wavelet: bool = False  # a matrix product with load and math waves: reports compare these with all others
+    amd_only: bool = False  # no kernel of it exists for NVIDIA
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
+    own_sums: tuple[str, ...] = ()  # operations for which, with a function, no second kernel adds partial sums
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
-    has_ck_rows: bool = False  # rows of CK's tables of instances are instances of it
+    ck_unit: str = ""  # rows of the classes with this unit in CK's tables are instances of it
+    has_ck_rows: bool = False  # and rows of CK's dispatcher
+    ck_flag: str = ""  # key of CK's dispatcher that is true for its rows and false for others
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
+    merges_groups: bool = False  # the spec may give the key `groups_to_merge`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -95,6 +104,11 @@ class Family(ABC):
     def rules(self) -> tuple[Rule, ...]:
         """The rules that apply to at least one of its operations, in the order in which they are reported."""
         return tuple(rule for rule in self.rule_table if not rule.only or self.name in rule.only)
+
+    def ck_class(self, operation: str) -> CkRows | None:
+        """The class whose rows in CK's tables are instances of an operation, None if there is none."""
+        record = OPERATIONS[operation]
+        return next((row for row in (record.ck, *record.more_ck) if row.unit == self.ck_unit), None)
 
     def has_rule(self, rule: Rule, operation: str) -> bool:
         """True if instances of an operation must satisfy a rule."""
@@ -133,7 +147,7 @@ class Family(ABC):
     # Architectures.
 
     @abstractmethod
-    def archs(self, generic: bool) -> Sequence[str]:
+    def archs(self, instance: Fields) -> Sequence[str]:
         """The architectures that an instance is for by default, provided that it satisfies their rules."""
 
     @abstractmethod
@@ -144,11 +158,25 @@ class Family(ABC):
     def has_atom(self, instance: Fields, arch: str) -> bool:
         """True if an architecture has the matrix instruction of an instance."""
 
+    def atom(self, instance: Fields, arch: str) -> Atom | None:
+        """The matrix instruction of AMD that an instance issues on an architecture, None if it issues none."""
+        return None
+
     # Problems.
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
-        return problem.run_of(OPERATIONS[instance.operation].a, instance.layout) % instance.a_vector == 0
+        read = problem.run_of(OPERATIONS[instance.operation].a, instance.layout)
+        return self.fills(instance, problem, read, instance.a_vector)
+
+    def merged(self, instance: Fields, problem: ConvProblem) -> int:
+        """Groups that a tile computes as one."""
+        return min(self.coverage(instance).groups, problem.groups)
+
+    def fills(self, instance: Fields, problem: ConvProblem, elements: int, vector: int) -> bool:
+        """True if contiguous elements are whole vectors. Merged groups have more of them, a last tile of fewer groups
+        has fewer."""
+        return elements * self.merged(instance, problem) % vector == 0 and elements * problem.groups % vector == 0
 
     def kept_rows(self, instance: Fields) -> int:
         """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partial sums. 0 if B is loaded with
@@ -164,10 +192,11 @@ class Family(ABC):
         """Tiles of the results of all groups, as if each group were one matrix product."""
         sizes, tile = OPERATIONS[instance.operation].extents(problem), self.coverage(instance)
         columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
-        rows, groups = ceil_div(saturated(sizes.m), tile.m), problem.groups
+        groups, merged = problem.groups, self.merged(instance, problem)
+        rows = ceil_div(saturated((*sizes.m, merged)), tile.m)
         if tile.all_groups:
             return saturated((rows, ceil_div(saturated((columns, groups)), tile.n)))
-        return saturated((rows, groups, ceil_div(columns, tile.n)))
+        return saturated((rows, ceil_div(groups, merged), ceil_div(saturated((columns, merged)), tile.n)))
 
     def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
         """Values that a tile reads per term of its sums, including those outside the tensor."""
@@ -182,7 +211,7 @@ class Family(ABC):
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
         """FLOP per cycle and SIMD of the family's matrix instructions."""
-        kind = DTYPES[dtype].operand_type
+        kind = DTYPES[dtype].matrix_type
         own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
         return own or rates.flops_of(kind)
 
@@ -193,13 +222,18 @@ class Family(ABC):
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         """The work of the busiest compute unit for a problem."""
+        merged = self.merged(instance, problem)
         tiled = [  # tiles of C, and tiles along GEMM-K of each
-            (ceil(m / instance.m_per_block) * ceil(n / instance.n_per_block), ceil(k / instance.k_per_block))
+            (
+                ceil(merged * m / instance.m_per_block) * ceil(merged * n / instance.n_per_block),
+                ceil(k / instance.k_per_block),
+            )
             for m, n, k in OPERATIONS[instance.operation].products(problem)
         ]
-        outputs = sum(count for count, _ in tiled) * problem.groups
+        groups = ceil_div(problem.groups, merged)
+        outputs = sum(count for count, _ in tiled) * groups
         blocks = ceil(outputs * split_k / rates.units)
         bound = self.bound(instance, rates, code.roles, min(code.groups, blocks))
         rounds = 1 if self.uses_tma else ceil(blocks / max(1, code.groups))
-        tiles = sum(count * ceil(depth / split_k) for count, depth in tiled) * problem.groups / max(1, outputs)
+        tiles = sum(count * ceil(depth / split_k) for count, depth in tiled) * groups / max(1, outputs)
         return Work(blocks, tiles, bound, rounds, instance.m_per_block * instance.n_per_block)

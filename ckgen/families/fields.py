@@ -36,6 +36,7 @@ class Fields:
     b_k1: int
     pipeline_version: int
     interwave: bool
+    groups_to_merge: int
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")
@@ -94,6 +95,16 @@ class Fields:
     def elem_bytes(self) -> int:
         """Bytes per element of A and B."""
         return DTYPES[self.dtype].elem_bytes
+
+    @property
+    def as_stored(self) -> int:
+        """1 if operands are multiplied in the types of their tensors, else 0."""
+        return int(DTYPES[self.dtype].as_stored)
+
+    @property
+    def compute_bytes(self) -> int:
+        """Bytes per element of A and B in LDS."""
+        return DTYPES[self.dtype].compute_bytes
 
     @property
     def c_bytes(self) -> int:

@@ -80,3 +80,8 @@ class Formulas:
         exec(compile("\n".join(lines), "<ckgen derived values>", "exec"), scope)
         evaluate: Callable[[Fields], Mapping[str, int]] = scope["evaluate"]
         return evaluate
+
+
+AS_STORED = Value(
+    "as_stored", "1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another."
+)

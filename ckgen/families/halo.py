@@ -24,7 +24,7 @@ from ckgen.families.bulk_copy import (
 )
 from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
-from ckgen.families.formulas import Value
+from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.halo_cost import CHANNELS
 from ckgen.families.halo_rules import RULES
 from ckgen.families.rule import Rule
@@ -42,6 +42,7 @@ FILTER = 3
 DERIVED = (
     NDIM,
     ELEM_BYTES,
+    AS_STORED,
     C_BYTES,
     BLOCK_SIZE,
     LAUNCH_THREADS,
@@ -156,5 +157,6 @@ HALO = Halo(
     name="halo",
     summary="Hopper's for 3x3 filters of few channels",
     operations=(BWD_WEIGHT, BWD_DATA),
+    own_sums=(BWD_DATA,),
     widths={BWD_WEIGHT: (8, 8, 4), BWD_DATA: (8, 8, 8)},  # four weights are 16 bytes of f32
 )

@@ -22,7 +22,7 @@ from ckgen.families.bulk_copy import (
     BulkCopy,
 )
 from ckgen.families.fields import Fields
-from ckgen.families.formulas import Value
+from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.hopper_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.hardware.archs import NVIDIA_ARCHES
@@ -50,6 +50,7 @@ REASONS = {
 _VALUES = (
     NDIM,
     ELEM_BYTES,
+    AS_STORED,
     C_BYTES,
     BLOCK_SIZE,
     LAUNCH_THREADS,
@@ -139,6 +140,7 @@ WAVELET_TMA = Hopper(
     name="wavelet_tma",
     summary="Hopper's own",
     operations=(BWD_WEIGHT, BWD_DATA),
+    own_sums=(BWD_WEIGHT, BWD_DATA),
     wavelet=True,
     widths={BWD_WEIGHT: (8, 8, 2), BWD_DATA: (8, 8, 8)},
     derived=derived("0"),
@@ -149,6 +151,7 @@ STATIONARY = Hopper(
     name="stationary",
     summary="its weight stays in shared memory",
     operations=(BWD_DATA,),
+    own_sums=(BWD_DATA,),
     widths={BWD_DATA: (8, 8, 8)},
     derived=derived(f"{WEIGHT_ELEMENTS} // n_per_block"),
     struct="Stationary",

@@ -9,151 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.families.family import Family
+from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
+from ckgen.families.mfma_derived import DERIVED
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, k_major, single, small
-from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, SIMDS_PER_CU, VGPR_FILE, WAVE_SIZE, find_atom
-from ckgen.operations.operation import OPERATIONS
+from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, Atom, find_atom
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 
 DOUBLE_LDS = 4  # the pipeline with two LDS buffers
-LDS_SLOT = 16  # bytes: the widest LDS access, and the unit in which tiles are laid out and padded
-LDS_PLANES = 8  # LDS has 32 banks of 4 bytes: 8 slots side by side touch each bank once
 SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit into the LDS that every architecture has
 WAVELET_ROW = 32  # load threads side by side along M or N, as in CK's transfer clusters
 
-DERIVED = (
-    Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
-    Value("elem_bytes", "Bytes of an element of A and B."),
-    Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
-    Value("k1", "Elements of GEMM-K in one 16-byte LDS slot.", f"{LDS_SLOT} // elem_bytes"),
-    Value(
-        "global_bytes",
-        "Bytes of a tile of A and one of B in global memory.",
-        "(m_per_block + n_per_block) * k_per_block * elem_bytes",
-    ),
-    # PrefetchStages of CK's pipelines (blockwise_gemm_pipeline_xdlops_v1.hpp to _v5.hpp) without those in LDS; for v2
-    # CK's number keeps 32 KiB of a compute unit's loads in flight.
-    Value(
-        "prefetch_tiles",
-        "Tiles of A and B in registers on their way from global memory to LDS.",
-        "min(8, max(2, (32768 // max(1, 4 // max(1, math_waves)) + global_bytes - 1) // global_bytes))"
-        " if pipeline_version == 2 else 2 if pipeline_version == 5 else 1",
-    ),
-    Value(
-        "fragment_registers",
-        "32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.",
-        "4 * (m_xdl_per_wave + n_xdl_per_wave) * (k_per_block // max(1, k_step) if pipeline_version >= 3 else 2)",
-    ),
-    Value(
-        "planes",
-        "Planes of slots in a tile of A or B: those of one plane are side by side along M or N.",
-        "k_per_block // k1",
-    ),
-    Value(
-        "copy_waves",
-        "Waves that copy from global memory to LDS: the load waves, or all where there are none.",
-        "load_waves if load_waves > 0 else math_waves",
-    ),
-    Value("copy_threads", "Threads that copy from global memory to LDS.", f"{WAVE_SIZE} * copy_waves"),
-    Value("block_size", "Threads that do the matrix work: CK's BlockSize.", f"{WAVE_SIZE} * math_waves"),
-    Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
-    # The math waves divide M x N as evenly as possible: the longer side of the tile gets more waves.
-    Value(
-        "m_waves",
-        "Math waves along M.",
-        "(4 if m_per_block > n_per_block else 2) if math_waves == 8 else 2 if math_waves == 4"
-        " else 2 if math_waves == 2 and m_per_block > n_per_block else 1",
-    ),
-    Value(
-        "n_waves",
-        "Math waves along N.",
-        "(2 if m_per_block > n_per_block else 4) if math_waves == 8 else 2 if math_waves == 4"
-        " else 2 if math_waves == 2 and m_per_block <= n_per_block else 1",
-    ),
-    Value("m_xdl_per_wave", "Atoms of one wave along M.", "m_per_block // (m_waves * m_per_xdl)"),
-    Value("n_xdl_per_wave", "Atoms of one wave along N.", "n_per_block // (n_waves * m_per_xdl)"),
-    Value(
-        "k_step",
-        "GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.",
-        f"k1 * ({WAVE_SIZE} // m_per_xdl)",
-    ),
-    Value(
-        "acc_registers",
-        "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
-        f"m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // {WAVE_SIZE}",
-    ),
-    Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // copy_threads"),
-    Value("b_elems", "Elements of B's tile that a copy thread moves.", "n_per_block * k_per_block // copy_threads"),
-    Value("ak1", "CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.", "a_k1 if a_k1 > 0 else k1"),
-    Value("bk1", "CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.", "b_k1 if b_k1 > 0 else k1"),
-    Value(
-        "a_dst_vector",
-        "Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.",
-        "k1 if a_k_major else a_write if a_write > 0 else max(1, min(k1, a_elems // a_vector))",
-    ),
-    Value(
-        "b_dst_vector",
-        "Elements along GEMM-K that one LDS write of B stores.",
-        "k1 if b_k_major else b_write if b_write > 0 else max(1, min(min(k1, bk1), b_elems // b_vector))",
-    ),
-    Value(
-        "a_slices",
-        "Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.",
-        "a_elems // (a_dst_vector if a_k_major else a_vector * a_dst_vector)",
-    ),
-    Value(
-        "b_slices",
-        "Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.",
-        "b_elems // (b_dst_vector if b_k_major else b_vector * b_dst_vector)",
-    ),
-    # Padding makes the threads of one write access different banks. If an operand is K-major, neighbouring threads
-    # write the slots of one row, one slot per plane.
-    Value(
-        "a_pad",
-        "Empty slots after each plane of A.",
-        f"(max(1, {LDS_PLANES} // planes) if planes > 1 else 0) if a_k_major"
-        f" else m_per_block // a_vector if m_per_block // a_vector < {LDS_PLANES} else 0",
-    ),
-    Value(
-        "b_pad",
-        "Empty slots after each plane of B.",
-        f"(max(1, {LDS_PLANES} // planes) if planes > 1 else 0) if b_k_major"
-        f" else n_per_block // b_vector if n_per_block // b_vector < {LDS_PLANES} else 0",
-    ),
-    Value(
-        "lds_stage_bytes",
-        "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
-        f"planes * (m_per_block + a_pad + n_per_block + b_pad) * {LDS_SLOT}",
-    ),
-    Value("epilogue_rows", "Rows of the C tile that pass through LDS at once.", "m_waves * (256 // m_per_xdl)"),
-    Value(
-        "lds_epilogue_bytes",
-        "Bytes of the two f32 row buffers of the epilogue.",
-        "2 * epilogue_rows * n_per_block * 4",
-    ),
-    Value(
-        "lds_bytes",
-        "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.",
-        "max(stages * lds_stage_bytes, lds_epilogue_bytes)",
-    ),
-    # If load and math waves are separate, a wave holds the registers of one role only, so the larger number counts.
-    Value(
-        "vgpr_estimate",
-        "32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.",
-        "48 + (max(acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave), (a_elems + b_elems) * elem_bytes // 4)"
-        " if load_waves > 0 else"
-        " acc_registers + fragment_registers + prefetch_tiles * ((a_elems + b_elems) * elem_bytes // 4))",
-    ),
-    Value(
-        "vgpr_budget",
-        "32-bit registers that a lane may use so that the whole workgroup is resident on one compute unit.",
-        f"{VGPR_FILE} // ((load_waves + math_waves + {SIMDS_PER_CU - 1}) // {SIMDS_PER_CU})",
-    ),
-)
 REASONS = {
     "k_per_block": "by rule: 64 bytes, four LDS slots, as in CK's rows",
     "m_per_xdl": "by rule: 32x32 atoms need half the LDS reads of 16x16 ones",
@@ -183,13 +53,13 @@ class Mfma(Family):
     header: str = "mfma"
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
-        return 64 // DTYPES[dtype].elem_bytes
+        return 64 // DTYPES[dtype].compute_bytes
 
     def m_per_xdl(self, n_per_block: int) -> int:
         return 32
 
     def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
-        return 0, block_size // WAVE_SIZE
+        return 0, block_size // self.wave_size
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = wanted
@@ -217,21 +87,28 @@ class Mfma(Family):
             return 2 if instance.pipeline_version == DOUBLE_LDS else 1
         return 4 if 4 * instance.lds_stage_bytes <= SHARED_LDS_BYTES else 2
 
-    def archs(self, generic: bool) -> Sequence[str]:
-        return tuple(ARCHES) if generic else MATRIX_ARCHES
+    def archs(self, instance: Fields) -> Sequence[str]:
+        return tuple(ARCHES) if instance.generic else MATRIX_ARCHES
 
     def home(self, dtype: str) -> Sequence[str]:
         return MATRIX_ARCHES
 
     def has_atom(self, instance: Fields, arch: str) -> bool:
         """True if the architecture has an atom. NVIDIA uses the portable atom where mma.sync lacks the data type."""
-        return arch in NVIDIA_ARCHES or find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+        return arch in NVIDIA_ARCHES or self.atom(instance, arch) is not None
+
+    def atom(self, instance: Fields, arch: str) -> Atom | None:
+        return find_atom(arch, instance.dtype, instance.m_per_xdl) if arch in MATRIX_ARCHES else None
+
+    def coverage(self, instance: Fields) -> Coverage:
+        return super().coverage(instance)._replace(groups=instance.groups_to_merge)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
-        tile = (instance.m_per_block + instance.n_per_block) * instance.k_per_block * instance.elem_bytes
+        elements = (instance.m_per_block + instance.n_per_block) * instance.k_per_block
         per_wave = (instance.m_xdl_per_wave + instance.n_xdl_per_wave) * instance.m_per_xdl
-        return TileBytes(instance.math_waves * per_wave * instance.k_per_block * instance.elem_bytes, tile, tile)
+        read = instance.math_waves * per_wave * instance.k_per_block * instance.compute_bytes
+        return TileBytes(read, elements * instance.compute_bytes, elements * instance.elem_bytes)
 
     def _read_width(self, word: Width, shape: Shape, which: str, extent: int) -> int:
         if word == "small":
@@ -259,8 +136,21 @@ XDL = Mfma(
     summary="all waves load and multiply",
     wave_key="block_size",
     loops=("main",),
+    ck_unit="Xdl",
     has_ck_rows=True,
     pipelines=True,
+)
+# CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
+TWO_STAGE = Mfma(
+    name="two_stage",
+    summary="xdl for few channels per group: a tile computes several groups",
+    operations=(BWD_WEIGHT,),
+    wave_key="block_size",
+    loops=("main",),
+    merges_groups=True,
+    ck_unit="TwoStage",
+    has_ck_rows=True,
+    ck_flag="two_stage",
 )
 WAVELET = Mfma(
     name="wavelet",

@@ -20,7 +20,7 @@ RULES: tuple[Rule, ...] = (
         ),
         sentence="1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads",
         message="{load_waves} load and {math_waves} math waves make {launch_threads} threads",
-        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; 64 threads per wave, at most 1024 per workgroup",
+        help="math waves: 1, 2, 4 or 8; load waves: 0 to 8; {wave_size} threads per wave, at most 1024 per workgroup",
         reason="Math waves tile M x N as a grid of powers of two; HIP launches at most 1024 threads per workgroup.",
         blame=("wave_ratio", "block_size", "tile"),
     ),
@@ -84,6 +84,18 @@ RULES: tuple[Rule, ...] = (
         blame=("scheduler", "pipeline_version"),
     ),
     Rule(
+        id="groups-to-merge",
+        scope="domain",
+        condition=(
+            "groups_to_merge == 1 or (groups_to_merge <= 32 and channels_last and not groups_outermost and not generic)"
+        ),
+        sentence="at most 32 groups are merged, of a layout that has them side by side, as NHWGC",
+        message="{groups_to_merge} merged groups of {layout}",
+        help="use 1 to 32 groups and a layout like NHWGC/GKYXC/NHWGK",
+        reason="Only where the channels of neighbouring groups are contiguous does a wide access cover several groups.",
+        blame=("groups_to_merge", "layout", "generic"),
+    ),
+    Rule(
         id="vector-width",
         scope="domain",
         condition=(
@@ -122,7 +134,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="wavelet-dtype",
         scope="domain",
-        condition="load_waves == 0 or (elem_bytes == 2 and c_bytes == 2)",
+        condition="load_waves == 0 or (elem_bytes == 2 and compute_bytes == 2 and c_bytes == 2)",
         sentence="wavelet exists for f16 and bf16",
         message="wavelet has no {dtype} instances",
         help="use f16 or bf16, or family xdl",
@@ -155,7 +167,7 @@ RULES: tuple[Rule, ...] = (
         condition="k_per_block % k_step == 0",
         sentence="k_per_block is a whole number of atom steps (k_step)",
         message="k_per_block {k_per_block} is not a multiple of {k_step} (k_step)",
-        help="k_step is what one step of a wave covers: 16 bytes for each of 64 / m_per_xdl lane groups",
+        help="k_step is what one step of a wave covers: 16 bytes for each of {wave_size} / m_per_xdl lane groups",
         reason="A lane reads 16 bytes of GEMM-K from LDS at once; a wave's lane groups lie side by side along it.",
         blame=("k_per_block", "tile", "m_per_xdl"),
     ),
@@ -216,12 +228,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="channels-first-writes",
         scope="domain",
-        condition="c_channels_last or c_vector == 1 or (c_m_major and a_vector == 1) or (b_k_major and not c_m_major)",
-        sentence="a C whose positions are contiguous is written in vectors only if A is read one element at a time",
+        condition=(
+            "c_channels_last or c_vector == 1 or (b_k_major and not c_m_major)"
+            " or (c_m_major and a_vector == 1 and 4 * wave_size % (m_per_xdl * c_vector) == 0)"
+        ),
+        sentence=(
+            "a C whose positions are contiguous is written in vectors only if A is read one element at a time,"
+            " in vectors that divide the rows of four accumulator registers of a wave"
+        ),
         message="vectors of {a_vector} (A) and {c_vector} (C) elements, layout {layout}",
         help="give `vector` a: 1 or c: 1",
         reason=(
-            "A vector of C is neighbouring rows of the tile, and vectors of A permute the rows in LDS. A weight in the"
+            "A vector of C is neighbouring rows of the tile, which vectors of A permute in LDS. A weight in the"
             " order GKCYX is written in vectors if columns can have its order: if the input is K-major."
         ),
         blame=("vector", "layout"),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ckgen.families.depthwise import DEPTHWISE
+from ckgen.families.dl import DL
 from ckgen.families.family import Family
 from ckgen.families.halo import HALO
 from ckgen.families.hopper import STATIONARY, WAVELET_TMA
-from ckgen.families.mfma import WAVELET, XDL
+from ckgen.families.mfma import TWO_STAGE, WAVELET, XDL
 from ckgen.families.rule import Rule
+from ckgen.families.wmma import WMMA
 from ckgen.operations.operation import OPERATIONS
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (XDL, WAVELET, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE)
+    family.name: family for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE)
 }
 RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))
 DERIVED_NAMES: tuple[str, ...] = tuple(

@@ -17,11 +17,14 @@ LDS_BYTES = Rule(
 COPY_DTYPE = Rule(
     id="tma-dtype",
     scope="domain",
-    condition="elem_bytes == 2",
-    sentence="A and B have elements of 16 bits",
+    condition="elem_bytes == 2 and as_stored == 1",
+    sentence="A and B have elements of 16 bits, which are multiplied as they are",
     message="{family} has no {dtype} instances",
     help="use f16, bf16 or bf16_f32_bf16, or family xdl",
-    reason="The matrix unit multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost.",
+    reason=(
+        "The matrix unit multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost."
+        " Copies by TMA do not round elements."
+    ),
     blame=("dtype",),
 )
 COPY_SPEC = Rule(

@@ -74,7 +74,7 @@ def gemm_bound(
     `flops_a_cycle` is per SIMD."""
     groups = max(1, groups)
     flops = 2 * instance.m_per_block * instance.n_per_block * instance.k_per_block
-    peak = rates.flops_of(DTYPES[instance.dtype].operand_type)
+    peak = rates.flops_of(DTYPES[instance.dtype].matrix_type)
     math_waves = instance.math_waves * 64 // rates.wave
     busy = min(rates.simds, groups * math_waves)
     resources = (

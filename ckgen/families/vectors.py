@@ -58,7 +58,7 @@ def full_read(shape: Shape, extent: int) -> int:
     dtype = DTYPES[shape.dtype]
     width = ACCESS_BYTES // dtype.elem_bytes
     elements = extent * shape.k_per_block // shape.copy_threads
-    while width > 1 and (extent % width or elements // width * dtype.elem_bytes < BANK_BYTES):
+    while width > 1 and (extent % width or elements // width * dtype.compute_bytes < BANK_BYTES):
         width //= 2
     return width
 

@@ -26,6 +26,7 @@ from ckgen.generate.inputs import RenderContext, Templates
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
 from ckgen.generate.types_cpp import type_rows
 from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, sources_of
+from ckgen.hardware.archs import ARCHES
 from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
 from ckgen.instance.rules_cpp import rule_sets
@@ -36,7 +37,7 @@ FACTORY_TEMPLATE = "factory.cpp.j2"
 # The attributes of an instance that its file prints without depending on them, and the others.
 _NUMBERS = ("name", *(item.name for item in fields(Instance) if item.type == "int"))
 _FIELDS = tuple(item.name for item in fields(Instance) if item.init and item.name not in _NUMBERS)
-_KIND = (*_FIELDS, "given_write", "given_k1", "given_pipeline")
+_KIND = (*_FIELDS, "given_write", "given_k1", "given_pipeline", "merges_groups")
 _numbers_of, _kind_of = attrgetter(*_NUMBERS), attrgetter(*_KIND)
 _KINDS = {"kernels": "kernel_sources", "library": "api_sources"}  # only kernels need a device pass
 _COMMENTS = {
@@ -175,6 +176,7 @@ def _tree_values(sources: Sequence[Source], factories: Sequence[Factory], texts:
             "operations": operations_of(sources, factories),
             "records": tuple(OPERATIONS.values()),
             "default_operation": DEFAULT_OPERATION,
+            "amd_archs": tuple(ARCHES.values()),
             "rule_sets": rule_sets(),
             "derived_structs": derived_structs(),
             "checked_structs": checked_structs(),

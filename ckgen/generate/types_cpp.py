@@ -42,17 +42,24 @@ def type_rows() -> dict[str, Any]:
     """The values for the templates of types and layouts."""
     return {
         "dtypes": tuple(DTYPES.values()),
+        "accumulators": {dtype.name: ELEMENTS[dtype.accumulator].cpp for dtype in DTYPES.values()},
         "weight_gradients": _weight_gradients(),
         "layout_tags": tuple({tag.name: tag for tag in (*_dense(), *_own(), *_of_rows())}.values()),
         "layout_triples": _triples(),
     }
 
 
-def _weight_gradients() -> tuple[Element, ...]:
-    """The element types that the second kernel of split-K writes, for operations whose result has no function."""
-    results = (DTYPES[name].element(row.written) for row in OPERATIONS.values() if not row.fused for name in row.dtypes)
-    found = {element.name for element in results}
-    return tuple(element for element in ELEMENTS.values() if element.name in found)
+def _weight_gradients() -> tuple[tuple[Element, str], ...]:
+    """The element types that the second kernel of split-K writes, for operators without a function, and the C++ type of
+    the sums."""
+    results = (
+        (DTYPES[name].element(row.written).name, ELEMENTS[DTYPES[name].accumulator].cpp)
+        for row in OPERATIONS.values()
+        if row.plain is not None
+        for name in row.dtypes
+    )
+    found = dict(results)
+    return tuple((element, found[element.name]) for element in ELEMENTS.values() if element.name in found)
 
 
 def _of_rows() -> Iterator[Tag]:

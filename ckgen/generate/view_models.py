@@ -18,13 +18,17 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
 
+AMD_ONLY = "AMD_ONLY"  # the end of a macro of ckgen/config.h, and in small letters the beginning of CMake's groups
 
-def guard_of(archs: Sequence[str]) -> str:
+
+def guard_of(archs: Sequence[str], amd_only: bool = False) -> str:
     """The macro of ckgen/config.h that must be set for a library to include instances for these architectures.
 
-    It is empty if they are always included; only instances for NVIDIA architectures alone are left out on other
-    platforms.
+    It is empty if they are always included; instances for NVIDIA architectures alone are left out on other platforms,
+    those of families for AMD alone on NVIDIA.
     """
+    if amd_only:
+        return f"CKGEN_HAS_{AMD_ONLY}"
     if not archs or any(arch not in NVIDIA_ARCHES for arch in archs):
         return ""
     return f"CKGEN_HAS_{'_'.join(archs).upper()}"
@@ -84,12 +88,16 @@ class Source:
         return FAMILIES[self.instance.family].coverage(self.instance)
 
     @property
+    def amd_only(self) -> bool:
+        return FAMILIES[self.instance.family].amd_only
+
+    @property
     def guard(self) -> str:
-        return guard_of(self.instance.archs)
+        return guard_of(self.instance.archs, self.amd_only)
 
     @property
     def kernel(self) -> Kernel:
-        return _kernel(self.instance.operation, self.instance.family)
+        return _kernel(self.instance.operation, self.instance.family, self.types.fused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +126,12 @@ class Factory:
     @property
     def interface(self) -> str:
         """The header in ckgen/op that declares its operators."""
-        return OPERATIONS[self.operation].interface
+        return OPERATIONS[self.operation].cpp_class(self.instances[0].instance.function).interface
+
+    @property
+    def fused(self) -> bool:
+        """True if the type of its operators has a function and D tensors."""
+        return self.instances[0].types.fused
 
     @property
     def own_function(self) -> bool:
@@ -132,10 +145,11 @@ class ArchGroup:
 
     archs: tuple[str, ...]
     sources: tuple[Source, ...]
+    amd_only: bool = False
 
     @property
     def label(self) -> str:
-        return "_".join(self.archs)
+        return "_".join((AMD_ONLY.lower(), *self.archs) if self.amd_only else self.archs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +179,11 @@ def sources_of(instances: Sequence[Instance], functions: Mapping[str, Function])
 
 
 @cache
-def _kernel(operation: str, family: str) -> Kernel:
+def _kernel(operation: str, family: str, fused: bool) -> Kernel:
     short, record = OPERATIONS[operation].short, FAMILIES[family]
     struct = OPERATIONS[operation].cpp + "".join(word.capitalize() for word in family.split("_"))
     # A second kernel that adds partial sums belongs to the instance if it has a function.
-    own_reduction = OPERATIONS[operation].fused and record.reduces
+    own_reduction = fused and operation not in record.own_sums
     macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
     return Kernel(f"{short}_{record.header}.hpp", struct, macro)
 
@@ -177,17 +191,19 @@ def _kernel(operation: str, family: str) -> Kernel:
 def _types(instance: Instance, function: Function) -> Types:
     operation = OPERATIONS[instance.operation]
     written = element_of(instance.dtype, operation.written)
-    ds_layout = ", ".join(f"tags::{d_layout(kind.layout, instance.layout)}" for kind in function.kinds)
+    fused = operation.has_function(instance.function)
+    own_layout = instance.layout, operation.written
+    ds_layout = ", ".join(f"tags::{d_layout(kind.layout, *own_layout)}" for kind in function.kinds)
     ds_data_type = ", ".join((ELEMENTS[kind.dtype] if kind.dtype else written).cpp for kind in function.kinds)
     types = [f"layout::{instance.layout_tag}", f"dtype::{instance.dtype}"]
-    if operation.fused:
+    if fused:
         types += [f"functions::{instance.function}", f"Tuple<{ds_layout}>", f"Tuple<{ds_data_type}>"]
     return Types(
         tensors_first_to_last(instance.layout),
         instance.layout_tag,
-        operation.fused,
-        operation.fused and instance.function not in BUILTINS,
-        f"{operation.operator}<{', '.join(types)}>",
+        fused,
+        fused and instance.function not in BUILTINS,
+        f"{operation.cpp_class(instance.function).operator}<{', '.join(types)}>",
         f"Tuple<{ds_layout}>",
         f"Tuple<{ds_data_type}>",
     )
@@ -206,14 +222,15 @@ def factories_of(sources: Sequence[Source]) -> tuple[Factory, ...]:
 
 def operations_of(sources: Sequence[Source], factories: Sequence[Factory]) -> tuple[Operation, ...]:
     """The operations in name order, with their instances grouped by architectures."""
-    by_archs: dict[str, dict[tuple[str, ...], list[Source]]] = {}
+    by_archs: dict[str, dict[tuple[tuple[str, ...], bool], list[Source]]] = {}
     for source in sorted(sources, key=attrgetter("name")):
         groups = by_archs.setdefault(source.instance.operation, {})
-        groups.setdefault(source.instance.archs, []).append(source)
+        amd_only = FAMILIES[source.instance.family].amd_only
+        groups.setdefault((source.instance.archs, amd_only), []).append(source)
     return tuple(
         Operation(
             name,
-            tuple(ArchGroup(archs, tuple(members)) for archs, members in sorted(by_archs[name].items())),
+            tuple(ArchGroup(archs, tuple(members), own) for (archs, own), members in sorted(by_archs[name].items())),
             tuple(factory for factory in factories if factory.operation == name),
         )
         for name in sorted(by_archs)

@@ -17,6 +17,7 @@ class ComputeUnit:
 
     Registers are 32-bit words per lane. Registers of a wave and LDS of a workgroup are allocated in whole granules.
     `registers` and `max_waves` are per SIMD. `lds_capacity` is the LDS in bytes that all resident workgroups share.
+    `gpu` is the architecture's largest product and `count` the number of its units.
     """
 
     arch: str
@@ -27,6 +28,8 @@ class ComputeUnit:
     max_waves: int
     lds_capacity: int
     lds_granule: int
+    gpu: str
+    count: int
 
     def __post_init__(self) -> None:
         arch = ARCHES[self.arch]
@@ -37,15 +40,28 @@ class ComputeUnit:
 
 
 # LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp: getTotalNumVGPRs, getVGPRAllocGranule, getMaxWavesPerEU; LDS
-# granules (128 dwords on gfx90a and gfx942, 320 on gfx950, 256 on gfx11 and gfx12): AMDGPUAsmPrinter.cpp.
+# granules (128 dwords on gfx908 to gfx942, 320 on gfx950, 128 on gfx10, 256 on gfx11 and gfx12): AMDGPUAsmPrinter.cpp.
+# gfx908 has as many accumulation registers again, in a file of their own. Feature 1.5x-vgprs: gfx1100, gfx1101, gfx1151
+# and gfx12.
+# Products and units: https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html (two compute units of RDNA are a
+# workgroup processor), for gfx1103, gfx1150 and gfx1151 https://www.amd.com/en/products/specifications/processors.html.
+_CDNA, _RDNA = 64 * 1024, 128 * 1024  # bytes of LDS
 UNITS: dict[str, ComputeUnit] = {
     unit.arch: unit
     for unit in (
-        ComputeUnit("gfx90a", 4, 64, 512, 8, 8, 64 * 1024, 512),
-        ComputeUnit("gfx942", 4, 64, 512, 8, 8, 64 * 1024, 512),
-        ComputeUnit("gfx950", 4, 64, 512, 8, 8, 160 * 1024, 1280),
-        ComputeUnit("gfx1100", 4, 32, 1536, 24, 16, 128 * 1024, 1024),
-        ComputeUnit("gfx1201", 4, 32, 1536, 24, 16, 128 * 1024, 1024),
+        ComputeUnit("gfx908", 4, 64, 256, 4, 10, _CDNA, 512, "MI100", 120),
+        ComputeUnit("gfx90a", 4, 64, 512, 8, 8, _CDNA, 512, "MI250X die", 110),
+        ComputeUnit("gfx942", 4, 64, 512, 8, 8, _CDNA, 512, "MI300X", 304),
+        ComputeUnit("gfx950", 4, 64, 512, 8, 8, 160 * 1024, 1280, "MI355X", 256),
+        ComputeUnit("gfx1030", 4, 32, 1024, 16, 16, _RDNA, 512, "RX 6950 XT", 40),
+        ComputeUnit("gfx1100", 4, 32, 1536, 24, 16, _RDNA, 1024, "RX 7900 XTX", 48),
+        ComputeUnit("gfx1101", 4, 32, 1536, 24, 16, _RDNA, 1024, "RX 7800 XT", 30),
+        ComputeUnit("gfx1102", 4, 32, 1024, 16, 16, _RDNA, 1024, "RX 7600", 16),
+        ComputeUnit("gfx1103", 4, 32, 1024, 16, 16, _RDNA, 1024, "Radeon 780M", 6),
+        ComputeUnit("gfx1150", 4, 32, 1024, 16, 16, _RDNA, 1024, "Radeon 890M", 8),
+        ComputeUnit("gfx1151", 4, 32, 1536, 24, 16, _RDNA, 1024, "Radeon 8060S", 20),
+        ComputeUnit("gfx1200", 4, 32, 1536, 24, 16, _RDNA, 1024, "RX 9060 XT", 16),
+        ComputeUnit("gfx1201", 4, 32, 1536, 24, 16, _RDNA, 1024, "RX 9070 XT", 32),
     )
 }
 # gfx9 has 800 scalar registers per SIMD, of which a wave can use up to 102. Occupancy drops from eight waves to seven
@@ -83,6 +99,7 @@ class Rates:
     def __post_init__(self) -> None:
         arch = find_arch(self.arch)
         assert self.wave == arch.native_wave, f"{self.arch}: wave {self.wave}"
+        assert self.arch not in UNITS or self.units == UNITS[self.arch].count, f"{self.arch}: {self.units} units"
 
     def flops_of(self, input_type: str) -> float:
         """FLOP per cycle and SIMD for an input type: of matrix instructions, or of multiply-adds if there are none."""

@@ -93,11 +93,13 @@ class Checker:
     def supported_archs(self, instance: Instance) -> tuple[str, ...]:
         """The architectures for which an instance can be built: AMD architectures (with MFMA unless it is generic)
         whose rules it satisfies, and NVIDIA architectures for NVIDIA-only families."""
-        candidates = FAMILIES[instance.family].archs(instance.generic)
+        candidates = FAMILIES[instance.family].archs(instance)
         return tuple(arch for arch in candidates if not self.broken_on(instance, arch))
 
     def nvidia_archs(self, instance: Instance) -> tuple[str, ...]:
         """The architectures on which a library for platform nvidia can run an instance."""
+        if FAMILIES[instance.family].amd_only:
+            return ()
         return tuple(arch for arch in NVIDIA_ARCHES if not self.broken_on(instance, arch))
 
     def violations(self, instance: Instance, archs: Sequence[str] = ()) -> list[Violation]:

@@ -15,6 +15,11 @@ from ckgen.operations.operation import OPERATIONS
 _GIVEN = {
     "ndim": "Config::Layout::ndim",
     "elem_bytes": "sizeof(typename Operation::template Operand<typename Config::DataType>)",
+    "as_stored": (
+        "IsSame<typename Config::DataType::ComputeA,"
+        " typename Operation::template Operand<typename Config::DataType>>::value"
+    ),
+    "compute_bytes": "sizeof(typename Config::DataType::ComputeA)",
     "c_bytes": "sizeof(typename Operation::template Result<typename Config::DataType>)",
 }
 _OPERATORS: dict[type, tuple[str, int]] = {  # with their precedence

@@ -36,7 +36,7 @@ _NAME = re.compile(
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)"
     r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?"
     r"(?:_p(?P<pipeline_version>\d+)(?P<interwave>i)?)?_s(?P<stages>\d+)"
-    r"(?P<generic>_generic)?",
+    r"(?:_m(?P<groups_to_merge>\d+))?(?P<generic>_generic)?",
     re.ASCII,
 )
 
@@ -71,6 +71,7 @@ class Instance(Fields):
     b_k1: int = 0
     pipeline_version: int = 0
     interwave: bool = False
+    groups_to_merge: int = 1
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports
@@ -95,6 +96,7 @@ class Instance(Fields):
             + (f"_k{self.a_k1}x{self.b_k1}" if self.a_k1 or self.b_k1 else "")
             + (f"_p{self.pipeline_version}{'i' if self.interwave else ''}" if self.pipeline_version else "")
             + f"_s{self.stages}"
+            + (f"_m{self.groups_to_merge}" if self.groups_to_merge > 1 else "")
             + ("_generic" if self.generic else "")
         )
 
@@ -138,6 +140,11 @@ class Instance(Fields):
     def given_pipeline(self) -> bool:
         """True if the spec gives a pipeline."""
         return self.pipeline_version > 0
+
+    @property
+    def merges_groups(self) -> bool:
+        """True if a workgroup computes several groups as one."""
+        return self.groups_to_merge > 1
 
     @property
     def uses_tma(self) -> bool:
@@ -205,6 +212,7 @@ def parse(name: str) -> Instance:
     operation = _BY_SHORT[words["operation"]]
     words.update((key, int(text)) for key, text in words.items() if text and text.isdigit())
     words.update((key, 0) for key in BY_RULE if words[key] is None)
+    words["groups_to_merge"] = words["groups_to_merge"] or 1
     words["operation"] = operation.name
     words["function"] = function_of_tag(words["function"]) if words["function"] else PASS_THROUGH
     words["layout"] = words["layout"].upper().replace("_", "/")

@@ -12,7 +12,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.operations.operation import OPERATIONS
 
-ABI_VERSION = 5
+ABI_VERSION = 6
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -76,6 +76,13 @@ class CProblem(ctypes.Structure):
             setattr(made, field, _Spatial(*getattr(problem, field)))
         return made
 
+    def problem(self) -> ConvProblem:
+        """The problem without its tensors' strides."""
+        dims, (groups, batch, c, *image) = self.ndim, self.in_lengths
+        edges = (tuple(values[:dims]) for values in (self.strides, self.dilations, self.left_pads, self.right_pads))
+        sizes = tuple(self.wei_lengths[3 : 3 + dims]), tuple(image[:dims])
+        return ConvProblem(groups, batch, self.wei_lengths[1], c, *sizes, *edges)
+
     def set_strides(self, tensor: TensorName, strides: tuple[int, ...]) -> None:
         """Set the strides of ``tensor``: in elements, in logical order."""
         setattr(self, f"{tensor}_strides", _Lengths(*strides))
@@ -105,6 +112,7 @@ _PROBLEM = ctypes.POINTER(CProblem)
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "ckgen_abi_version": (_INT, ()),
     "ckgen_platform": (_TEXT, ()),
+    "ckgen_f8_codes": (_INT, ()),
     "ckgen_last_error": (_TEXT, ()),
     "ckgen_instance_count": (_INT, ()),
     "ckgen_instance_name": (_TEXT, (_INT,)),

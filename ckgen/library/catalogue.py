@@ -75,6 +75,11 @@ class Catalogue:
             raise LibraryError(f"{self.path} was made by another ckgen: {error}") from error
         self.functions: Mapping[str, Function] = BUILTINS | self._own_functions()
 
+    @property
+    def f8_codes(self) -> str:
+        """The encoding of 8-bit floating point on the current device: ``ocp`` or ``fnuz``."""
+        return "fnuz" if self._api.ckgen_f8_codes() else "ocp"
+
     def instance(self, name: str) -> Instance:
         """The fields of the instance called ``name``."""
         return self.instances[self._find(name)]

@@ -12,7 +12,7 @@ from math import inf
 from numbers import Real
 
 from ckgen.conv.dtypes import ELEMENTS, Element, element_of
-from ckgen.conv.layout import d_layout, logical_axes
+from ckgen.conv.layout import TensorName, d_layout, logical_axes
 from ckgen.conv.problem import ConvProblem, Lengths
 from ckgen.elementwise.function import PASS_THROUGH, Function
 from ckgen.instance.instance import Instance
@@ -29,6 +29,7 @@ class DSlot:
     name: str
     layout: str
     element: Element
+    written: TensorName  # the result, whose shape D has
 
     @property
     def axes(self) -> str:
@@ -37,7 +38,7 @@ class DSlot:
 
     def shape(self, problem: ConvProblem) -> Lengths:
         """The shape of an array that holds the tensor, axes in the layout's order."""
-        sizes = dict(zip(logical_axes("in", problem.ndim), problem.lengths("in"), strict=True))
+        sizes = dict(zip(logical_axes(self.written, problem.ndim), problem.lengths(self.written), strict=True))
         return tuple(sizes[axis] for axis in self.axes)
 
     def logical_strides(self, problem: ConvProblem, strides: Sequence[int] | None = None) -> Lengths:
@@ -49,14 +50,20 @@ class DSlot:
             for at in range(len(shape) - 1, 0, -1):
                 strides[at - 1] = strides[at] * shape[at]
         found = dict(zip(self.axes, strides, strict=True))
-        return tuple(found.get(axis, 0) for axis in logical_axes("in", problem.ndim))
+        return tuple(found.get(axis, 0) for axis in logical_axes(self.written, problem.ndim))
 
 
 def d_slots(instance: Instance, function: Function) -> tuple[DSlot, ...]:
     """The D tensors of an instance with this function, in the function's order."""
-    own = element_of(instance.dtype, OPERATIONS[instance.operation].written)
+    written = OPERATIONS[instance.operation].written
+    own = element_of(instance.dtype, written)
     return tuple(
-        DSlot(name, d_layout(kind.layout, instance.layout), ELEMENTS[kind.dtype] if kind.dtype else own)
+        DSlot(
+            name,
+            d_layout(kind.layout, instance.layout, written),
+            ELEMENTS[kind.dtype] if kind.dtype else own,
+            written,
+        )
         for name, kind in zip(function.tensors, function.kinds, strict=True)
     )
 
@@ -67,9 +74,12 @@ def fuse(
     """Set the D tensors of a problem in C form, without addresses. ``strides`` are in the order of their layouts; a
     tensor without strides is gap-free."""
     given = strides or (None,) * len(slots)
-    lengths = problem.lengths("in")
-    found = (slot.logical_strides(problem, own) for slot, own in zip(slots, given, strict=True))
-    c_problem.set_ds([CDTensor.make(lengths, own) for own in found])
+    c_problem.set_ds(
+        [
+            CDTensor.make(problem.lengths(slot.written), slot.logical_strides(problem, own))
+            for slot, own in zip(slots, given, strict=True)
+        ]
+    )
 
 
 def scalar_values(function: Function, given: Mapping[str, float] | None) -> tuple[float, ...]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.families.registry import FAMILIES
-from ckgen.hardware.archs import find_atom
 from ckgen.hardware.compute_units import UNITS
 from ckgen.hardware.occupancy import waves_per_simd
 from ckgen.instance.instance import Instance
@@ -99,7 +98,7 @@ def analyse(text: str, instance: Instance, arch: str) -> CodeReport:
     resources = kernel.resources
     waves = waves_per_simd(
         UNITS[arch],
-        vgprs=resources.vgprs,
+        vgprs=max(resources.vgprs, resources.agprs),  # gfx908 has a file of each
         sgprs=resources.sgprs,
         lds_bytes=resources.lds_bytes,
         threads=instance.launch_threads,
@@ -151,7 +150,7 @@ def _loops(kernel: Kernel, instance: Instance, arch: str) -> tuple[LoopReport, .
     if not FAMILIES[instance.family].loops:
         return ()
     loops = find_loops(kernel)
-    has_matrix = find_atom(arch, instance.dtype, instance.m_per_xdl) is not None
+    has_matrix = FAMILIES[instance.family].atom(instance, arch) is not None
     if has_matrix:
         math = _most(loops, lambda loop: _number(loop, "matrix"))
     else:
@@ -182,13 +181,13 @@ def _report(role: str, loop: Loop | None, instance: Instance, arch: str) -> Loop
     if role != "load" and per_tile:
         tiles = hot.matrix / per_tile
     else:
-        tiles = hot.lds_write_bytes / ((instance.a_elems + instance.b_elems) * instance.elem_bytes)
+        tiles = hot.lds_write_bytes / ((instance.a_elems + instance.b_elems) * instance.compute_bytes)
     return LoopReport(role, max(1, round(tiles)), hot, whole)
 
 
 def _matrix_per_tile(instance: Instance, arch: str) -> int:
     """Matrix instructions per wave and tile; 0 if the architecture has none."""
-    atom = find_atom(arch, instance.dtype, instance.m_per_xdl)
+    atom = FAMILIES[instance.family].atom(instance, arch)
     if atom is None:
         return 0
     return instance.m_xdl_per_wave * instance.n_xdl_per_wave * (instance.k_per_block // atom.k)

@@ -80,8 +80,10 @@ def compile_and_report(
 
 
 def read_report(said: str, instance: Instance, arch: str, shared_limit: int) -> NvidiaReport:
-    """Read ptxas's report on an instance's kernel."""
-    spills, used = _SPILLS.search(said), _USED.search(said)
+    """Read ptxas's report on an instance's main kernel; with a function there may be another, which adds partial
+    sums."""
+    own = said[max(0, said.find(f"'{instance.name}_kernel'")) :]
+    spills, used = _SPILLS.search(own), _USED.search(own)
     if spills is None or used is None:
         message = f"nvcc reported nothing about the kernel of {instance.name}"
         raise CkgenError((Diagnostic(None, "isa", message),), 1)

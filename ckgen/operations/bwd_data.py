@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
+from ckgen.conv.layout import OWN_LAYOUTS
 from ckgen.conv.problem import ConvProblem
 from ckgen.conv.sub_gemms import decompose, tilde
 from ckgen.operations.record import CkRows, Extents, Gemm, Operation
@@ -95,7 +96,7 @@ BWD_DATA = Operation(
     b="wei",
     order=("out", "wei", "in"),
     gemm_k="K",
-    fused=True,
+    own_d_layouts=OWN_LAYOUTS,
     small_vector=1,
     products=_products,
     extents=_extents,
@@ -107,8 +108,10 @@ BWD_DATA = Operation(
     )[0],
     operator="BwdDataOperator",
     interface="device_grouped_conv_bwd_data_multiple_d.hpp",
+    plain=None,
     prefix="BwdData",
     own_derived="WithFunction",
+    shares_splits=False,
     c_reference="ckgen_reference_bwd_data",
     problem_set="ck_bwd_data",
     ck=CkRows(
@@ -116,6 +119,13 @@ BWD_DATA = Operation(
         (
             *("block_size", "m", "n", "k", "ak1", "bk1", "conv_spec", "m_per_xdl", "n_per_xdl"),
             *("m_xdl_per_wave", "n_xdl_per_wave", "a", "b", "shuffle_m", "shuffle_n"),
+        ),
+    ),
+    more_ck=(
+        CkRows(
+            "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle",
+            ("block_size", "m", "n", "k", "conv_spec", "k1", "a", "b"),
+            unit="Wmma",
         ),
     ),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.record import CkRows, Extents, Operation
+from ckgen.operations.record import CkRows, CppClass, Extents, Operation
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -80,7 +80,7 @@ BWD_WEIGHT = Operation(
     b="in",
     order=("in", "wei", "out"),
     gemm_k="NDHW",
-    fused=False,
+    own_d_layouts=("GC", "G_C"),
     small_vector=None,
     products=lambda problem: (problem.gemm,),
     extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
@@ -90,10 +90,12 @@ BWD_WEIGHT = Operation(
     pytorch=lambda torch, in_, wei, out, rest: torch.ops.aten.convolution_backward(
         *(out, in_, wei, None), *rest, [False, True, False]
     )[1],
-    operator="BwdWeightOperator",
-    interface="device_grouped_conv_bwd_weight.hpp",
+    operator="BwdWeightMultipleDOperator",
+    interface="device_grouped_conv_bwd_weight_multiple_d.hpp",
+    plain=CppClass("BwdWeightOperator", "device_grouped_conv_bwd_weight.hpp"),
     prefix="BwdWeight",
-    own_derived="",
+    own_derived="WithWeightFunction",
+    shares_splits=True,
     c_reference="ckgen_reference",
     problem_set="ck_bwd_weight",
     ck=CkRows(
@@ -109,6 +111,33 @@ BWD_WEIGHT = Operation(
             *("a_cluster", "a_order", "a_source_order", "a_dimension", "a", "a_dst", "a_extra"),
             *("b_cluster", "b_order", "b_source_order", "b_dimension", "b", "b_dst", "b_extra"),
             *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
+        ),
+        fused="DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle",
+    ),
+    more_ck=(
+        # For few channels per group: a tile has several groups.
+        CkRows(
+            "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
+            (
+                *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
+                *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
+                *("scheduler", "pipeline", "groups_to_merge"),
+            ),
+            unit="TwoStage",
+        ),
+        CkRows(
+            "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
+            (
+                *("block_size", "m", "n", "k0", "conv_spec", "k1", "a", "a_dst", "b", "b_dst"),
+                *("shuffle_m", "shuffle_n", "c"),
+            ),
+            unit="Wmma",
+        ),
+        # Its rows access single elements, which the type string does not say.
+        CkRows(
+            "DeviceGroupedConvBwdWeight_Dl",
+            ("block_size", "m", "n", "k0", "conv_spec", "k1"),
+            unit="Dl",
         ),
     ),
 )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ckgen.conv.dtypes import DTYPES, Float64
 from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
+from ckgen.elementwise.function import PASS_THROUGH
 
 Gemm = tuple[int, int, int]  # M, N and K
 
@@ -24,14 +25,29 @@ class Extents(NamedTuple):
     k: tuple[int, ...]
 
 
+class CppClass(NamedTuple):
+    """A C++ alias of operators, and the header in ckgen/op that declares it."""
+
+    operator: str
+    interface: str
+
+
 @dataclass(frozen=True)
 class CkRows:
-    """The class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
-    prints, `serialised` all template arguments, or is empty if CK's lists give only type strings."""
+    """A class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
+    prints, `serialised` all template arguments, or is empty if CK's lists give only type strings. `fused` is the class
+    of instances with a function, if it is another one; its type strings have the same arguments. `unit` is the word in
+    its name that tells it from the operation's other classes."""
 
     name: str
     type_string: tuple[str, ...]
     serialised: tuple[str, ...] = ()
+    fused: str = ""
+    unit: str = "Xdl"
+
+    def class_of(self, function: str) -> str:
+        """The class of an instance with a function of this name."""
+        return self.fused if self.fused and function != PASS_THROUGH else self.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +66,13 @@ class Operation:
     module is its first argument. `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written
     tensor only gives the shape; its last argument is the rest of `aten.convolution`'s, from the stride on.
 
-    `operator` is the C++ alias of its operators, `interface` the header in ckgen/op that declares it. `prefix` begins
+    `operator` is the C++ alias of its operators with a function and D tensors, `interface` the header in ckgen/op that
+    declares it; `plain` is the same of operators without a function, if CK has another class for them. `prefix` begins
     the names of its structs of derived values and rules; `own_derived` is the C++ template in
-    ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `c_reference` is the
-    function of the C API that computes the result without optimisation. `problem_set` is CK's own list of problems.
+    ckgen/config/derived_SHORT.hpp that adds derived values of its own, empty if it has none. `shares_splits` is true if
+    several threads may add the partial sums of an element, as reduce_lanes() of ckgen/epilogue/split_k_reduce.hpp
+    counts them. `c_reference` is the function of the C API that computes the result without optimisation. `problem_set`
+    is CK's own list of problems. `ck` and `more_ck` are the classes of CK's tables.
     """
 
     name: str
@@ -65,7 +84,7 @@ class Operation:
     b: TensorName
     order: tuple[TensorName, TensorName, TensorName]
     gemm_k: str
-    fused: bool  # takes an element-wise function and D tensors
+    own_d_layouts: tuple[str, ...]  # those of OWN_LAYOUTS that its D tensors may have
     small_vector: int | None  # elements per global access of CK's least demanding rows; None: given by the data type
     products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)
     extents: Callable[[ConvProblem], Extents] = field(repr=False)
@@ -75,11 +94,14 @@ class Operation:
     pytorch: Callable[[Any, Any, Any, Any, tuple[Any, ...]], Any] = field(repr=False)
     operator: str
     interface: str
+    plain: CppClass | None
     prefix: str
     own_derived: str
+    shares_splits: bool
     c_reference: str
     problem_set: str
     ck: CkRows = field(repr=False)
+    more_ck: tuple[CkRows, ...] = ()
 
     @cached_property
     def layouts(self) -> tuple[str, ...]:
@@ -95,6 +117,16 @@ class Operation:
     def cpp(self) -> str:
         """Its name in the names of C++ types."""
         return "".join(word.capitalize() for word in self.short.split("_"))
+
+    def has_function(self, function: str) -> bool:
+        """True if the C++ type of its operators with a function of this name has the function and D tensors."""
+        return self.plain is None or function != PASS_THROUGH
+
+    def cpp_class(self, function: str) -> CppClass:
+        """The class of its operators with a function of this name."""
+        if self.plain is None or self.has_function(function):
+            return CppClass(self.operator, self.interface)
+        return self.plain
 
     def accumulations(self, problem: ConvProblem) -> int:
         """The largest number of products summed into one element of the result."""

@@ -99,7 +99,7 @@ def chain(
     known = tuple(instances)
     key = (operation or operation_in(layout, {i.operation for i in known}), layout, dtype, function)
     alike = (i for i in known if (i.operation, i.layout, i.dtype, i.function) == key)
-    own = {i.name: i for i in alike if runs_on(i.archs, arch)}
+    own = {i.name: i for i in alike if runs_on(i.archs, arch, FAMILIES[i.family].amd_only)}
     found: dict[str, Choice] = {}
     for neighbour in _neighbours(problem, dtype, layout, arch, own, tables):
         for candidate in neighbour.candidates:
@@ -111,9 +111,11 @@ def chain(
     return tuple(found.values())
 
 
-def runs_on(archs: Sequence[str], arch: str) -> bool:
+def runs_on(archs: Sequence[str], arch: str, amd_only: bool = False) -> bool:
     """True if an instance for ``archs`` runs on ``arch``. AMD architectures must be in the list; NVIDIA GPUs and the
-    host run every instance that is not for NVIDIA architectures only."""
+    host run every instance that is not for NVIDIA architectures only, NVIDIA GPUs none of families for AMD alone."""
+    if amd_only and any(same_arch(own, arch) for own in NVIDIA_ARCHES):
+        return False
     if not archs or any(same_arch(own, arch) for own in archs):
         return True
     return not arch.startswith("gfx") and not all(own in NVIDIA_ARCHES for own in archs)
@@ -188,8 +190,10 @@ def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, i
     family = FAMILIES[instance.family]
     read = saturated((family.tiles(instance, problem), family.values_per_term(instance, problem)))
     vectors = instance.a_vector + instance.b_vector + instance.c_vector
+    # With single elements, merged groups and rows of CK are no better than the generic instance that moves less.
+    single = vectors == 3 and (family.coverage(instance).groups > 1 or instance.given_copy)
     return (
-        instance.generic,
+        instance.generic or single,
         _overflows(instance, problem),
         read,
         instance.given_copy,

@@ -16,13 +16,14 @@ def takes(instance: Instance, problem: ConvProblem) -> bool:
     """True if no check here prevents an instance from running a problem of its layout."""
     if problem.ndim != instance.ndim or (instance.pointwise and not _is_pointwise(problem)):
         return False
-    operation = OPERATIONS[instance.operation]
-    for tensor, vector in ((operation.b, instance.b_vector), (operation.written, instance.c_vector)):
-        if problem.run_of(tensor, instance.layout) % vector:
-            return False
+    operation, family = OPERATIONS[instance.operation], FAMILIES[instance.family]
+    if problem.run_of(operation.written, instance.layout) % instance.c_vector:
+        return False
+    if not family.fills(instance, problem, problem.run_of(operation.b, instance.layout), instance.b_vector):
+        return False
     if instance.c_m_major and instance.c_vector > 1 and max(problem.strides) > 1:
         return False
-    return FAMILIES[instance.family].takes(instance, problem)
+    return family.takes(instance, problem)
 
 
 def _is_pointwise(problem: ConvProblem) -> bool:

@@ -14,8 +14,16 @@ from ckgen.spec.operation_models import ForeignWords
 from ckgen.spec.translate import Path
 
 WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for the waves of a workgroup
-LDS_KEYS = ("lds_write", "copy_k1")  # of families that write their tiles to LDS through registers
-PIPELINE_KEYS = ("pipeline_version", "scheduler")
+# Keys that not every family has, and the member of its record that says if it has them.
+OPTIONAL_KEYS = {
+    **dict.fromkeys(("lds_write", "copy_k1"), "lds_keys"),
+    **dict.fromkeys(("pipeline_version", "scheduler"), "pipelines"),
+    "groups_to_merge": "merges_groups",
+}
+FOREIGN_KEYS = {
+    family.name: tuple(key for key, member in OPTIONAL_KEYS.items() if not getattr(family, member))
+    for family in FAMILIES.values()
+}
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 
 
@@ -43,6 +51,7 @@ def _check_group(spec: Spec, index: int, words: ForeignWords) -> list[Diagnostic
         *words.of_group(index, layers(spec, index)),
         *_foreign_keys(spec, group, path),
         *_missing_keys(spec, index),
+        *_part_waves(spec, index),
         *_unknown_sets(spec, group, path),
         *_archs_in_exclude(spec, group, path),
         *_foreign_limits(spec, group.family, group.limits, path),
@@ -102,13 +111,25 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
                 if key == "block_size" and tile.block_size is not None:
                     place = spec.document.key_place(*where, "tile", index, key)
                     yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
-        family = FAMILIES[group.family]
-        unknown = (*(() if family.lds_keys else LDS_KEYS), *(() if family.pipelines else PIPELINE_KEYS))
-        for key in unknown:
+        for key in FOREIGN_KEYS[group.family]:
             if getattr(axes, key) is not None:
                 message = f"`{key}` has no meaning for family {group.family}"
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")
         yield from _tile_conflicts(spec, axes, where)
+
+
+def _part_waves(spec: Spec, index: int) -> Iterator[Diagnostic]:
+    """Block sizes that the group's own family cannot have, because its waves are wider than the smallest."""
+    group, path = spec.groups[index], spec.group_path(index)
+    wave = FAMILIES[group.family].wave_size
+    for axes, where in [*layers(spec, index), *_parts(group, path)]:
+        sizes = [(value, ("block_size", number)) for number, value in enumerate(axes.block_size or ())]
+        sizes += [(tile.block_size or wave, ("tile", number)) for number, tile in enumerate(axes.tile or ())]
+        for value, at in sizes:
+            if value % wave:
+                place = spec.document.place(*where, *at)
+                message = f"{value} threads are not a whole number of waves of {wave}, which family {group.family} has"
+                yield Diagnostic(place, "bad-block-size", message, f"use a multiple of {wave}")
 
 
 def _archs_in_exclude(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:

@@ -33,7 +33,8 @@ from ckgen.spec.provenance import Provenance, Removed
 from ckgen.text.source import Document
 
 MAX_INSTANCES = 40_000
-MAX_TESTS = 2_000_000  # of combinations against exclude entries, and of instances against the filters of sets
+MAX_TESTS = 2_000_000  # of combinations against exclude entries, and of members against sets
+MAX_FILTER_TESTS = 4_000_000  # of instances against the filters of sets
 _PATTERN = 400  # tests of an instance that take as long as reading one filter
 
 
@@ -242,7 +243,7 @@ def _unreadable_lines(spec: Spec) -> list[Diagnostic]:
 def _too_many_filters(spec: Spec, instances: int) -> list[Diagnostic]:
     values = sum(line.count(",") + len(line.split()) for lines in spec.sets.values() for line in lines)
     tests = (values + len(spec.sets)) * (instances + len(spec.sets) + _PATTERN)
-    if tests <= MAX_TESTS:
+    if tests <= MAX_FILTER_TESTS:
         return []
     message = f"{len(spec.sets)} sets with {values} values in their filters are too many for {instances} instances"
     return [Diagnostic(spec.document.key_place("sets"), "sets-size", message, "use globs such as tile=128x*")]

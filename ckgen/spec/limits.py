@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ckgen.errors import Diagnostic, Place
+from ckgen.families.registry import FAMILIES
+from ckgen.hardware.archs import ARCHES
 from ckgen.machine_code.analyse import ROLES, CodeReport
 from ckgen.spec.checks import layers
 from ckgen.spec.expand import Expansion
@@ -63,13 +65,20 @@ def _parts(limits: Limits | None) -> Iterator[tuple[str, Limits | LoopLimits]]:
 
 
 def check_limits(expansion: Expansion, reports: Iterable[CodeReport]) -> list[Diagnostic]:
-    """One diagnostic per limit that an instance's code breaks, at the place of the limit."""
-    spec = expansion.spec
+    """One diagnostic per limit that an instance's code breaks, at the place of the limit.
+
+    Limits of loops are for architectures that have a matrix instruction for the instance, those of loads that are
+    waited for at once for architectures where code need not wait for loads before a barrier.
+    """
+    spec, instances = expansion.spec, {made.name: made for made in expansion.instances}
     by_group = {group.name: limits_of(spec, index) for index, group in enumerate(spec.groups)}
     found = []
     for report in reports:
+        made = instances[report.name]
+        has_atom = FAMILIES[made.family].atom(made, report.arch) is not None
         for limit in by_group[expansion.provenance[report.name].group]:
-            broken = _broken(limit, report)
+            waits = limit.key == "exposed_loads" and ARCHES[report.arch].barriers_wait
+            broken = _broken(limit, report) if not limit.role or (has_atom and not waits) else ""
             if broken:
                 message = f"{report.name} for {report.arch}: {broken}"
                 found.append(Diagnostic(limit.place, "isa-limit", message))

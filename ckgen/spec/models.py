@@ -67,6 +67,7 @@ AXES = (
     "pipeline_version",
     "scheduler",
     "stages",
+    "groups_to_merge",
 )
 
 
@@ -110,6 +111,9 @@ class Axes(Model):
     )
     stages: Axis[Count] | None = Field(
         None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."
+    )
+    groups_to_merge: Axis[Count] | None = Field(
+        None, description="CK's NumGroupsToMerge: neighbouring groups that a tile computes as one; 1 (two_stage)."
     )
     archs: Annotated[tuple[ArchName, ...], OneOrMany()] | None = Field(
         None, description="Architectures to build for, not an axis; by rule all that can run the instance."

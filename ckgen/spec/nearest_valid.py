@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ckgen.families.registry import FAMILIES
-from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS
 from ckgen.operations.operation import OPERATIONS
@@ -56,7 +55,8 @@ def _candidates(axis: str, kind: Kind, values: Mapping[str, Any]) -> Iterator[An
         pairs.sort(key=lambda pair: _distance(pair[0], tile.m_per_block) + _distance(pair[1], tile.n_per_block))
         yield from (tile.model_copy(update={"m_per_block": m, "n_per_block": n}) for m, n in pairs)
     elif axis == "block_size" and FAMILIES[kind.family].wave_key == axis and tile.block_size is None:
-        yield from (WAVE_SIZE * waves for waves in _near(_POWERS, values.get(axis, WAVE_SIZE) // WAVE_SIZE))
+        wave = FAMILIES[kind.family].wave_size
+        yield from (wave * waves for waves in _near(_POWERS, values.get(axis, wave) // wave))
     elif axis == "wave_ratio" and values.get(axis) is not None:
         load, math_waves = values[axis]
         yield from ((load, waves) for waves in _near(_POWERS, math_waves))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
-from ckgen.errors import Diagnostic, did_you_mean
+from ckgen.elementwise.function import BUILTINS
+from ckgen.errors import Diagnostic, Place, did_you_mean
 from ckgen.families.registry import FAMILIES_OF
 from ckgen.operations.operation import OPERATIONS, Operation
 from ckgen.spec.models import Axes, Spec
@@ -51,20 +51,28 @@ class ForeignWords:
         words: dict[str, Collection[str]] = {
             "layout": operation.layouts,
             "dtype": operation.dtypes,
-            "function": self._functions if operation.fused else (PASS_THROUGH,),
+            "function": self._functions,
         }
-        found = [
-            Diagnostic(
-                find_place(self._spec.document, (*where, axis, number)),
-                f"foreign-{axis}",
-                f"{operation.name} has no {axis} {word}",
-                find_help=partial(did_you_mean, word, words[axis]),
-            )
-            for number, word in enumerate(getattr(axes, axis) or ())
-            if word not in words[axis]
-        ]
+        found = []
+        for number, word in enumerate(getattr(axes, axis) or ()):
+            place = find_place(self._spec.document, (*where, axis, number))
+            if word not in words[axis]:
+                message = f"{operation.name} has no {axis} {word}"
+                suggest = partial(did_you_mean, word, words[axis])
+                found.append(Diagnostic(place, f"foreign-{axis}", message, find_help=suggest))
+            elif axis == "function":
+                found += self._foreign_layouts(operation, word, place)
         self._known[key] = found
         return found
+
+    def _foreign_layouts(self, operation: Operation, function: str, place: Place | None) -> Iterator[Diagnostic]:
+        """Layouts of a function's D tensors that the operation does not have."""
+        known = {own.name: own for own in self._spec._own_functions}
+        for kind in known[function].kinds if function in known else ():
+            if kind.layout is not None and kind.layout not in operation.own_d_layouts:
+                message = f"{operation.name} has no D tensor of layout {kind.layout}, as {function} has"
+                suggest = partial(did_you_mean, kind.layout, operation.own_d_layouts)
+                yield Diagnostic(place, "foreign-d-layout", message, find_help=suggest)
 
 
 def _function_names(document: Document) -> Collection[str]:

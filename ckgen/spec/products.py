@@ -12,7 +12,6 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import Place
 from ckgen.families.registry import FAMILIES
 from ckgen.families.vectors import BANK_BYTES, Shape, Width
-from ckgen.hardware.archs import WAVE_SIZE
 from ckgen.instance.instance import Instance
 from ckgen.spec.checks import layers
 from ckgen.spec.models import AXES, Axes, Group, Spec
@@ -117,10 +116,10 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     dtype: str = values["dtype"]
     by_rule = family.k_per_block(kind.operation, dtype, tile.n_per_block)
     k_per_block = tile.k_per_block or values.get("k_per_block") or by_rule
-    block_size = tile.block_size or values.get("block_size") or WAVE_SIZE
+    block_size = tile.block_size or values.get("block_size") or family.wave_size
     extents = (tile.m_per_block, tile.n_per_block, k_per_block)
     load_waves, math_waves = values.get("wave_ratio") or family.waves(kind.operation, extents, block_size)
-    copy_threads = WAVE_SIZE * (load_waves or math_waves)
+    copy_threads = family.wave_size * (load_waves or math_waves)
     conv_spec = values.get("conv_spec") or CONV_SPEC
     shape = Shape(kind.operation, values["layout"], conv_spec, kind.generic, dtype, *extents, copy_threads)
     a, b, c = family.vectors(_widths(values.get("vector")), shape)
@@ -143,13 +142,13 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         operation=kind.operation,
         pipeline_version=PIPELINES.get(values.get("pipeline_version", ""), 0),
         interwave=SCHEDULERS.get(values.get("scheduler", ""), False),
+        groups_to_merge=values.get("groups_to_merge") or 1,
         function=values.get("function") or PASS_THROUGH,
     )
     if family.lds_keys:
         instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
-    if "stages" in values or not (load_waves or instance.given_pipeline):
-        return instance
-    return replace(instance, stages=family.stages(instance))
+    by_family = "stages" not in values and (load_waves or instance.given_pipeline)
+    return replace(instance, stages=family.stages(instance)) if by_family else instance
 
 
 def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | None) -> Instance:
@@ -161,7 +160,7 @@ def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | No
     if write is not None:
         by_rule = (instance.a_dst_vector, instance.b_dst_vector)
         given = (write.a or by_rule[0], write.b or by_rule[1])
-        if given != by_rule or min(given) * instance.elem_bytes < BANK_BYTES:
+        if given != by_rule or min(given) * instance.compute_bytes < BANK_BYTES:
             instance = replace(instance, a_write=given[0], b_write=given[1])
     return instance
 
@@ -214,7 +213,7 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return instance.given_pipeline and SCHEDULERS[value] == instance.interwave
     if axis == "vector":
         extents = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
-        copy_threads = WAVE_SIZE * (instance.load_waves or instance.math_waves)
+        copy_threads = FAMILIES[instance.family].wave_size * (instance.load_waves or instance.math_waves)
         kind = (instance.operation, instance.layout, instance.conv_spec, instance.generic, instance.dtype)
         shape = Shape(*kind, *extents, copy_threads)
         widths = (instance.a_vector, instance.b_vector, instance.c_vector)

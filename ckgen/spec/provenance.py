@@ -73,6 +73,7 @@ class Provenance:
         found.append(self._origin(instance, "pipeline_version", "pipeline_version"))
         found.append(self._origin(instance, "interwave", "scheduler"))
         found.append(self._origin(instance, "stages", "stages"))
+        found.append(self._origin(instance, "groups_to_merge", "groups_to_merge"))
         found.append(Origin("generic", instance.generic, self.place, group))
         found.append(self._origin(instance, "archs", "archs"))
         return found

@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.families.registry import FAMILIES
-from ckgen.hardware.archs import ARCHES, WAVE_SIZE
+from ckgen.hardware.archs import ARCHES, SMALLEST_WAVE
 from ckgen.instance.instance import CONV_SPECS
 from ckgen.operations.operation import LAYOUTS, OPERATIONS
 from ckgen.spec.shown import shown
@@ -128,17 +128,17 @@ Count = Annotated[int, Field(ge=1, le=64)]
 
 @dataclass(frozen=True)
 class Threads:
-    """Annotation: a number of threads, a multiple of the wave size."""
+    """Annotation: a number of threads, a multiple of the smallest wave; ckgen.spec.checks knows that of the family."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {**handler(schema), "multipleOf": WAVE_SIZE, "minimum": WAVE_SIZE}
+        return {**handler(schema), "multipleOf": SMALLEST_WAVE, "minimum": SMALLEST_WAVE}
 
     def _check(self, value: int) -> int:
-        if value < WAVE_SIZE or value % WAVE_SIZE:
-            message = f"{value} threads are not a whole number of waves of {WAVE_SIZE}"
+        if value < SMALLEST_WAVE or value % SMALLEST_WAVE:
+            message = f"{value} threads are not a whole number of waves of {SMALLEST_WAVE}"
             raise refuse("bad-block-size", message, "use 64, 128, 256 or 512")
         return value
 

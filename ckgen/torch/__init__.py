@@ -1,6 +1,7 @@
 """Gradients of PyTorch's convolutions by a ckgen library: ``import ckgen.torch``.
 
-    ckgen.torch.enable("libckgen_conv.so")          # every backward convolution of the process, where it is faster
+    ckgen.torch.enable()                            # every backward convolution of the process, where it is faster
+    ckgen.torch.enable("libckgen_conv.so")          # the same, by a library that is already built
     ckgen.torch.patch(model, "libckgen_conv.so")    # every nn.Conv1d, 2d and 3d; all else stays PyTorch's
     out = ckgen.torch.conv(input, weight, bias, padding=1, library="libckgen_conv.so")
     wgrad = ckgen.torch.conv_backward_weight(grad_output, input, weight.shape, padding=1, library="libckgen_conv.so")
@@ -24,6 +25,7 @@ from ckgen.paths import cache_dir
 from ckgen.torch import patching as torch_patch
 from ckgen.torch.autograd import one_gradient
 from ckgen.torch.call import Edges, convolve, spread, whole
+from ckgen.torch.demand import ON_DEMAND, on_demand
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
 from ckgen.torch.patching import Patched, unpatch
@@ -133,14 +135,20 @@ def conv(
 
 
 def enable(
-    library: LibraryOrPath,
+    library: LibraryOrPath | None = None,
     *,
     fallback: Fallback = "pytorch",
     tune: Tune = "first",
     cache: str | os.PathLike[str] | None = None,
+    quiet: bool = False,
 ) -> Enabled:
     """Let the library compute the backward convolutions of the whole process, until ``disable`` or the end of a
     ``with`` block. Models, autograd, autocast, torch.compile and CUDA graphs need no change.
+
+    Without a library, what the current GPU needs for a problem (without a GPU: the CPU) is built when the problem first
+    appears: a few instances at a time and in the background, while PyTorch computes. They are kept in the user's cache
+    for later processes; ``wait`` of the result waits for them. A line on a terminal shows what is built, unless
+    ``quiet``. If something cannot be built, one RuntimeWarning says why, and PyTorch computes.
 
     With ``tune="first"``, the first use of a problem times PyTorch and the library's best candidates on the tensors
     at hand, for each gradient, and the fastest computes it from then on. The choices are kept in the folder ``cache``,
@@ -148,8 +156,9 @@ def enable(
     unless it is a generic instance.
 
     ``fallback="pytorch"`` leaves to PyTorch what it computes faster and what no instance takes; ``"error"`` never does,
-    and raises UnsupportedProblem. Transposed convolutions, types that no library has, and problems that appear first
-    while a CUDA graph is captured are always PyTorch's. Gradients have the memory formats of PyTorch's gradients.
+    waits for what is being built, and raises UnsupportedProblem. Transposed convolutions, types that no library has,
+    and problems that appear first while a CUDA graph is captured are always PyTorch's. Gradients have the memory
+    formats of PyTorch's gradients.
 
     The first call on a machine compiles a small extension of PyTorch (about ten seconds). Raise LibraryError if that,
     or loading the library, fails.
@@ -159,27 +168,35 @@ def enable(
     if tune not in ("first", "off"):
         raise LibraryError(f"tune is {tune!r}", 'it may be "first" or "off"')
     folder = cache_dir() / "choices" if cache is None else Path(cache)
+    if library is None:
+        return Enabled(on_demand(fallback == "pytorch", tune == "first", folder, quiet=quiet))
     return Enabled(Planner(engine(_path(library)).library, fallback == "pytorch", tune == "first", folder))
 
 
 def patch(
     model: Any,
-    library: LibraryOrPath,
+    library: LibraryOrPath | None = None,
     *,
     input_gradient: bool = False,
-    unsupported: Unsupported = "error",
+    unsupported: Unsupported | None = None,
     include: str | Sequence[str] = "*",
     exclude: str | Sequence[str] = (),
 ) -> Patched:
     """Let all ``nn.Conv1d``, ``2d`` and ``3d`` of a model compute as ``conv`` does; return the patched and the
     unpatched modules.
 
+    Without a library, instances are built on first use, as ``enable`` does. PyTorch computes until they are ready,
+    under torch.compile and torch.func, and, unless ``unsupported`` is ``"error"``, what no instance takes.
+
     ``include`` and ``exclude`` are patterns for the names of modules, for example ``"layer?.*.conv1"``. Subclasses,
     transposed convolutions and padding modes other than zeros are not patched. Parameters and ``state_dict`` do not
     change, and the model can be copied and pickled: it refers to the library by its path. ``unpatch`` undoes this.
     """
-    policy = _policy(library, input_gradient, unsupported)
-    engine(policy.library)  # report a faulty library now, not in the first backward pass
+    if library is None:
+        policy = Policy(ON_DEMAND, input_gradient, unsupported != "error")
+    else:
+        policy = _policy(library, input_gradient, unsupported or "error")
+        engine(policy.library)  # report a faulty library now, not in the first backward pass
     names = ((names,) if isinstance(names, str) else tuple(names) for names in (include, exclude))
     return torch_patch.patch(model, policy, *names)
 

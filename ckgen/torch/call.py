@@ -16,7 +16,9 @@ from ckgen.torch.require import torch
 
 Edges = int | Sequence[int]
 
-_TYPES = frozenset(getattr(torch, dtype.element("out").torch) for dtype in DTYPES.values())
+_TYPES = frozenset(
+    getattr(torch, dtype.element("out").torch) for dtype in DTYPES.values() if not dtype.element("out").integer
+)
 _ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
 _SEQUENCES = tuple, list, Sequence  # a check of Sequence alone would take longer

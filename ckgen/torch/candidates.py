@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
+from ckgen.torch.merged import Merged
 from ckgen.torch.plan import GRADIENTS, Described, Plan, Request, Step, check, describe, joined, reads_of
 from ckgen.torch.strides import Lengths
 
@@ -23,7 +24,7 @@ class Candidate(NamedTuple):
 class Gradient:
     """The one wanted gradient of a request. Raise LibraryError for tensors that do not fit, or ProblemError."""
 
-    def __init__(self, library: Library, asked: Request) -> None:
+    def __init__(self, library: Library | Merged, asked: Request) -> None:
         check(library, asked)
         self._at, self._reads = asked.wanted.index(True), reads_of(asked)
         self._described: Described = describe(library, asked, GRADIENTS[self._at], self._reads)

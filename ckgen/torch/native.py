@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import functools
 import importlib
 import os
@@ -29,7 +30,11 @@ def binding() -> ctypes.CDLL:
     name = f"ckgen_binding_{torch.__version__}".replace(".", "_").replace("+", "_")
     try:
         folder = extension._get_build_directory(name, verbose=False)
-        extension.load(name, [str(_SOURCE)], extra_cflags=["-O2"], build_directory=folder, is_python_module=False)
+        with Path(folder, "ckgen.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # PyTorch waits for ever for a process that was killed while it built; no other process builds here now.
+            Path(folder, "lock").unlink(missing_ok=True)
+            extension.load(name, [str(_SOURCE)], extra_cflags=["-O2"], build_directory=folder, is_python_module=False)
     except (RuntimeError, OSError, subprocess.SubprocessError) as error:
         raise LibraryError(f"the binding to PyTorch {torch.__version__} cannot be built: {error}", _HELP) from error
     return ctypes.CDLL(str(Path(folder) / f"{name}.so"))

@@ -14,6 +14,7 @@ from ckgen.errors import did_you_mean
 from ckgen.library.c_api import LibraryError
 from ckgen.torch.autograd import is_plain
 from ckgen.torch.call import convolve
+from ckgen.torch.demand import ON_DEMAND, on_demand
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
 from ckgen.torch.plan import HELP
@@ -110,6 +111,8 @@ def _conv_forward(module: Any, policy: Policy, input: Any, weight: Any, bias: An
             if out.requires_grad:
                 mark(out, planner)
             return out
+    if policy.library == ON_DEMAND:  # an operator would need instances that are ready
+        return type(module)._conv_forward(module, input, weight, bias)
     settings = module.stride, module.padding, module.dilation, module.groups
     return convolve(input, weight, bias, *settings, policy)
 
@@ -119,7 +122,13 @@ def _marker(policy: Policy) -> tuple[Any, int, bool]:
     """The operator that marks outputs, the number of the policy's planner, and whether it plans for GPUs. The operator
     is None on a machine that cannot build the binding; the autograd function in Python then does its work."""
     gradients = policy.input_gradient, True
-    planner = Planner(engine(policy.library).library, policy.fallback, False, None, gradients, HELP)
+    if policy.library == ON_DEMAND:
+        built = on_demand(policy.fallback, False, None, gradients)
+        if built is None:
+            return None, 0, False
+        planner: Planner = built
+    else:
+        planner = Planner(engine(policy.library).library, policy.fallback, False, None, gradients, HELP)
     try:
         number = register(planner, marks=True)
     except LibraryError as error:

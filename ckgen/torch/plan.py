@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import CONTIGUOUS, TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
+from ckgen.jit.instances import Need
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library, Prepared
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.candidates import Choice
+from ckgen.torch.merged import Merged
 from ckgen.torch.strides import Lengths, contiguous, gap_free, packed, readable, result_strides, same
 
 # The operation that computes the gradient of a tensor.
@@ -162,7 +164,7 @@ class Described(NamedTuple):
     """One gradient of a request as the library sees it: the written tensor, the problem with the strides of the tensors
     that are read, and the words and addresses that its selector takes."""
 
-    library: Library
+    library: Library | Merged
     asked: Request
     written: TensorName
     problem: CProblem
@@ -188,7 +190,7 @@ class Described(NamedTuple):
 
 
 def describe(
-    library: Library, asked: Request, written: TensorName, reads: Sequence[Read], planes: bool = False
+    library: Library | Merged, asked: Request, written: TensorName, reads: Sequence[Read], planes: bool = False
 ) -> Described:
     """One gradient for tensors that are read like this; with ``planes``, in PyTorch's default memory format. Raise
     LibraryError, or ProblemError."""
@@ -205,7 +207,13 @@ def describe(
     return Described(library, asked, written, described, dtype, layout, addresses)
 
 
-def check(library: Library, asked: Request) -> None:
+def need_of(asked: Request, written: TensorName) -> Need:
+    """One gradient of a request as the instances for it are looked up. Raise LibraryError, or ProblemError."""
+    operation, problem = _WRITING[written], _problem(asked)
+    return Need(operation.name, _dtype(asked, written), operation.home(problem.ndim), problem)
+
+
+def check(library: Library | Merged, asked: Request) -> None:
     """Check everything about the tensors that does not need a problem."""
     gradient = asked.grad_output
     read = {"weight": asked.weight} if asked.wanted[0] else {}
@@ -233,6 +241,7 @@ def _dtype(asked: Request, written: TensorName) -> str:
     known = {
         (DTYPES[name].element("out").torch, DTYPES[name].element(written).torch): name
         for name in _WRITING[written].dtypes
+        if DTYPES[name].as_stored
     }
     if names not in known:
         pairs = ", ".join(" with ".join(pair) for pair in known)

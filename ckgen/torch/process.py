@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from ckgen.errors import CkgenError
 from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.torch.candidates import Gradient, words
+from ckgen.torch.merged import Merged
 from ckgen.torch.native import binding
 from ckgen.torch.operators import LIBRARY
 from ckgen.torch.plan import Plan, Request, Seen
@@ -35,7 +37,7 @@ class Planner:
 
     def __init__(
         self,
-        library: Library,
+        library: Library | Merged,
         fallback: bool,
         measure: bool,
         cache: Path | None = None,
@@ -69,6 +71,13 @@ class Planner:
     def choices(self) -> dict[str, Kept]:
         """The timed choices so far."""
         return {key: kept for choices in self._choices.values() for key, kept in choices.items()}
+
+    def identity(self) -> str:
+        """A text that changes with the instances and their code."""
+        return hashlib.sha256(Path(self.library.path).read_bytes()).hexdigest()
+
+    def wait(self) -> None:
+        """Wait for what is on the way: nothing, with a library that is built."""
 
     def _gradient(self, tensors: Sequence[Any], geometry: Any, at: int) -> Plan | None:
         """The plan of one gradient; None if PyTorch is to compute it."""
@@ -133,7 +142,7 @@ class Planner:
 
     def _choices_of(self, device: Any) -> Choices:
         if device not in self._choices:
-            path = None if self.cache is None else choices_path(self.cache, self.library.path, device)
+            path = None if self.cache is None else choices_path(self.cache, self.identity(), device)
             self._choices[device] = Choices(path)
         return self._choices[device]
 
@@ -157,15 +166,15 @@ def register(planner: Planner, *, marks: bool = False) -> int:
 
 class Enabled:
     """The result of ``ckgen.torch.enable``. As a context manager it ends what ``enable`` began; entered once more, it
-    begins again with the choices made so far."""
+    begins again with the choices made so far. Without a planner, PyTorch computes everything."""
 
-    def __init__(self, planner: Planner) -> None:
-        self.planner, self.number = planner, register(planner)
+    def __init__(self, planner: Planner | None) -> None:
+        self.planner, self.number = planner, 0 if planner is None else register(planner)
         self.begin()
 
     def begin(self) -> None:
         """Let the planner plan from now on."""
-        if self.number not in _stack:
+        if self.number and self.number not in _stack:
             _stack.append(self.number)
             _use()
 
@@ -184,13 +193,20 @@ class Enabled:
 
     def choices(self) -> dict[str, Kept]:
         """The timed choices so far, by gradient, type, tensors and geometry."""
-        return self.planner.choices()
+        return {} if self.planner is None else self.planner.choices()
+
+    def wait(self) -> Enabled:
+        """Wait until all instances that the problems so far need are built."""
+        if self.planner is not None:
+            self.planner.wait()
+        return self
 
 
 def disable() -> None:
     """End every ``enable``: PyTorch computes all backward convolutions again, but those of patched modules."""
     _stack.clear()
-    _use()
+    if _planners:  # else nothing was enabled, perhaps because the binding cannot be built
+        _use()
 
 
 def _use() -> None:

@@ -69,9 +69,9 @@ class Choices:
                 file.write(json.dumps([key, *kept]) + "\n")
 
 
-def choices_path(folder: Path, library: str, device: Any) -> Path:
-    """The file for a library and a device."""
-    parts = [hashlib.sha256(Path(library).read_bytes()).hexdigest(), torch.__version__, str(torch.version.cuda)]
+def choices_path(folder: Path, identity: str, device: Any) -> Path:
+    """The file for libraries, by a text that identifies them, and a device."""
+    parts = [identity, torch.__version__, str(torch.version.cuda)]
     if device.type == "cuda":
         properties = torch.cuda.get_device_properties(device)
         parts += [properties.name, str(torch.backends.cudnn.version())]

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ckgen.bench.origin import file_digest
 from ckgen.conv.problem import ConvProblem
 from ckgen.cost.rank import CodeBook, Prediction, rank
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.hardware.compute_units import RATES
 from ckgen.instance.instance import Instance
+from ckgen.library.digest import file_digest
 from ckgen.machine_code.table import read_table
 from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.sets import STANDARD_SETS, load_problems

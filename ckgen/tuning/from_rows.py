@@ -14,11 +14,11 @@ from pathlib import Path
 
 from ckgen.bench import job as bench_job
 from ckgen.bench.job import problem_from_json
-from ckgen.bench.origin import file_digest
 from ckgen.bench.store import Origin, ResultRow
 from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance.instance import Instance, parse
+from ckgen.library.digest import file_digest
 from ckgen.operations.operation import OPERATIONS
 from ckgen.report.imports import origin_values, read_results
 from ckgen.selection.measured import (

@@ -2,4 +2,4 @@
 `smoke`.
 """
 
-__all__ = ["emulated", "emulated_plan", "guarded", "plan", "reference", "run_tensors", "smoke"]
+__all__ = ["checking", "emulated", "emulated_plan", "guarded", "plan", "reference", "run_tensors", "simulated", "smoke"]

@@ -9,11 +9,14 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ckgen.build.cmake import compile_device_only
-from ckgen.conv.dtypes import decode, element_of
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode
 from ckgen.conv.layout import LAYOUTS, TensorName, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.instance.instance import Instance
@@ -23,11 +26,12 @@ from ckgen.library.library import Library
 from ckgen.machine_code.emulator.code_object import CodeObject
 from ckgen.machine_code.emulator.decode import FAMILIES
 from ckgen.machine_code.emulator.launch import Done, Emulator, Fault, Memory, Prepared, Schedule
+from ckgen.machine_code.emulator.trace import Trace
 from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.run_tensors import Data
 
 ARCHS = tuple(FAMILIES)
-POISON = 0xFFFD  # NaN in every type, alone or doubled
+POISON = b"\xfd\xff"  # NaN in every type that has one, alone or doubled
 # Line tables for the reports; they do not change the code.
 _DEBUG = ("-gline-tables-only",)
 
@@ -56,6 +60,18 @@ class _Run:
     memory: Memory
     schedule: Schedule
     arguments: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A run with its size, its output, and the addresses of the output and of the split-K partials."""
+
+    run: _Run
+    blocks: int
+    threads: int
+    result: NDArray[Any]
+    address: int
+    partials: int
 
 
 class Machine:
@@ -88,13 +104,38 @@ class Machine:
     ) -> Outcome:
         """Run an instance and compare. Raises Fault if the machine code does something forbidden, Unsupported if the
         emulator does not know an instruction."""
+        instance = self.library.instance(name)
+        written, job = OPERATIONS[instance.operation].written, self._job(code, name, problem, data, split_k, schedule)
+        done = self._launch(job.run, f"{name}_kernel", job.blocks, job.threads).steps
+        used = self.library.split_k(name, problem, split_k)
+        if used > 1:
+            done += self._reduce(job.run, instance, job.result.size, used, job.address, job.partials)
+        job.run.memory.need_written(written)
+        element, order = element_of(instance.dtype, written), to_physical(written, instance.layout)
+        error = np.abs(decode(job.result, element) - data.expected.transpose(order))
+        limit = data.allowance(element).transpose(order)
+        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
+        return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
+
+    def trace(
+        self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, most_blocks: int
+    ) -> tuple[Prepared, Trace]:
+        """Run the first workgroups of an instance's launch, at most `most_blocks`, and record what they execute."""
+        job = self._job(code, name, problem, data, split_k, Schedule(False, 1))
+        prepared, blocks = self._prepare(job.run, f"{name}_kernel"), min(job.blocks, most_blocks)
+        run = job.run
+        return prepared, self._emulator.traced(prepared, self.arch, blocks, job.threads, run.arguments, run.memory)
+
+    def _job(
+        self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, schedule: Schedule
+    ) -> _Job:
         instance, memory = self.library.instance(name), Memory()
         written = OPERATIONS[instance.operation].written
         element = element_of(instance.dtype, written)
         result = np.empty(problem.shape(written, instance.layout), element.storage)
         workspace = np.empty(self.library.workspace_size(name, problem, split_k=split_k) // 2, np.uint16)
         for array in (result, workspace):
-            array.reshape(-1).view(np.uint16)[:] = POISON
+            array.reshape(-1).view(np.uint8)[:] = np.resize(np.frombuffer(POISON, np.uint8), array.nbytes)
         address = {written: memory.add(written, result, writable=True)}
         for tensor, values in data.tensors.items():
             array = np.ascontiguousarray(values.transpose(to_physical(tensor, instance.layout)))
@@ -104,25 +145,19 @@ class Machine:
         partials = memory.add("workspace", workspace, writable=True) if workspace.size else 0
         arguments, blocks, threads = self._plan(name, c_problem, address, partials)
         run = _Run(code, memory, schedule, arguments)
-        done = self._launch(run, f"{name}_kernel", blocks, threads).steps
-        used = self.library.split_k(name, problem, split_k)
-        if used > 1:
-            done += self._reduce(run, instance, result.size, used, address[written], partials)
-        memory.need_written(written)
-        order = to_physical(written, instance.layout)
-        error = np.abs(decode(result, element) - data.expected.transpose(order))
-        limit = data.allowance(element).transpose(order)
-        at = int(np.argmax(np.where(np.isnan(error), np.inf, error / limit)))
-        return Outcome(float(error.flat[at]), float(limit.flat[at]), used, done)
+        return _Job(run, blocks, threads, result, address[written], partials)
 
     def _launch(self, run: _Run, kernel: str, blocks: int, threads: int) -> Done:
+        prepared = self._prepare(run, kernel)
+        emulator = self._emulator
+        return emulator.launch(prepared, self.arch, blocks, threads, run.arguments, run.memory, run.schedule)
+
+    def _prepare(self, run: _Run, kernel: str) -> Prepared:
         with self._lock:
             key = (id(run.code), kernel)
             if key not in self._prepared:
                 self._prepared[key] = run.code, self._emulator.prepare(run.code, kernel)
-        prepared = self._prepared[key][1]
-        emulator = self._emulator
-        return emulator.launch(prepared, self.arch, blocks, threads, run.arguments, run.memory, run.schedule)
+            return self._prepared[key][1]
 
     def forget(self, code: CodeObject) -> None:
         """Drop what is kept for a code object that will not run again."""
@@ -166,14 +201,15 @@ class Machine:
         with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
         own = f"{instance.name}_reduce_kernel"
         if own in run.code.kernels:
-            in_vectors = LAYOUTS[instance.layout].channels_last_in(OPERATIONS[instance.operation].written)
-            blocks = -(-(elements // (min(4, instance.c_vector) if in_vectors else 1)) // self._threads)
+            operation = OPERATIONS[instance.operation]
+            in_vectors = LAYOUTS[instance.layout].channels_last_in(operation.written)
+            width = min(4, instance.c_vector) if in_vectors else 1
+            lanes = _reduce_lanes(elements, split_k) if operation.shares_splits else 1
+            blocks = -(-(elements // width) // (self._threads // lanes))
             return self._launch(run, own, blocks, self._threads).steps
         with self._lock:
             self._reducer = self._reducer or self.compile(self.tree / "src/kernels/reduce.cpp")
-        width, lanes = 1 if elements % 4 else 4, 1
-        while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:
-            lanes *= 2
+        width, lanes = 1 if elements % 4 else 4, _reduce_lanes(elements, split_k)
         arguments = struct.pack("<QQqiii4x", partials, result, elements, split_k, width, lanes)
         blocks = -(-elements // (self._threads // lanes * width))
         kernel = f"ckgen_split_k_reduce_{element_of(instance.dtype, 'wei').name}"
@@ -182,13 +218,21 @@ class Machine:
         ).steps
 
 
+def _reduce_lanes(elements: int, split_k: int) -> int:
+    """The threads that share the splits of a weight, as ckgen/epilogue/split_k_reduce.hpp counts them."""
+    lanes = 1
+    while lanes < 32 and split_k // lanes >= 16 and elements // 4 * lanes < 1 << 16:
+        lanes *= 2
+    return lanes
+
+
 def _launch_threads(tree: Path) -> int:
     """The threads of a workgroup of all reduction kernels, from their headers."""
     headers = (tree / "include/ckgen/epilogue").glob("*_reduce.hpp")
     found = {
         int(number)
         for header in headers
-        for number in re.findall(r"int launch_threads = (\d+);", header.read_text(encoding="utf-8"))
+        for number in re.findall(r"int (?:launch_threads|kReduceThreads) = (\d+);", header.read_text(encoding="utf-8"))
     }
     (threads,) = found
     return threads

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
+from ckgen.hardware.archs import find_arch
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.emulator.launch import Fault, Schedule
 from ckgen.machine_code.emulator.unsupported import Unsupported
@@ -21,8 +23,8 @@ _ODD = {1: 7, 2: 5, 4: 5}  # channels are this many vectors of 1, 2 or 4, and th
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so that
     its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
-    and otherwise odd. An instance of a layout with contiguous positions also has one whose images are multiples of 8
-    positions."""
+    and otherwise odd. An instance that merges groups also has one whose groups do not fill its last tile, and one of
+    a layout with contiguous positions one whose images are multiples of 8 positions."""
     ndim = instance.ndim
     k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(instance.b_vector, instance.c_vector)))
     edge = 1 if instance.pointwise else 3
@@ -46,6 +48,10 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     many_positions = make_problem(groups=1, batch=4, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
     # Three quarters of the positions have no tap.
     gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=(1,) * ndim, input=(5, 4, 3)[:ndim], stride=2)
+    if instance.groups_to_merge > 1:  # the last tile has half the groups of the others
+        size = 3 if instance.a_vector == instance.b_vector == 1 else 4
+        rest = replace(few, groups=instance.groups_to_merge * 3 // 2, k=size, c=size)
+        return few, many_positions, gaps, rest
     return few, many_positions, gaps, *planes
 
 
@@ -75,7 +81,7 @@ def rows_of(
         if problem.ndim != instance.ndim or machine.library.unsupported_reason(name, problem):
             continue
         function = machine.library.function_of(name)
-        data = make_data(problem, instance.dtype, seed, instance.operation, function)
+        data = make_data(problem, instance.dtype, seed, instance.operation, function, find_arch(machine.arch).f8_codes)
         for split_k in split_ks or SPLIT_KS:
             ran = True
             try:

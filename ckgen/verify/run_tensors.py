@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, decode, element_of, encode
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, element_of
+from ckgen.conv.encoding import as_multiplied, decode, encode
 from ckgen.conv.layout import TensorName, logical_axes
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH, Function
@@ -17,16 +18,17 @@ from ckgen.elementwise.language import nearest_f32
 from ckgen.library.d_tensors import DSlot
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.verify.reference import rounding_allowance, summing_allowance
-from ckgen.verify.reference_bwd_data import DTensor, fused
+from ckgen.verify.reference_fused import DTensor, fused
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
     """Operands of a kernel and its expected result.
 
-    ``tensors`` are the operands, in logical order; ``ds`` the function's D tensors with the axes G, N, spatial, C or G,
-    C; ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order; a kernel's
-    result may differ by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product can have.
+    ``tensors`` are the operands, in logical order; ``ds`` the function's D tensors with the result's axes, C last, or
+    G, C; ``scalars`` its scalars, None for the defaults. ``expected`` is the float64 result in logical order; a
+    kernel's result may differ by ``error`` before it is rounded. ``scale`` is the largest magnitude a single product
+    can have.
     """
 
     tensors: Mapping[TensorName, Array]
@@ -63,29 +65,52 @@ def make_data(
     seed: int,
     operation: str = DEFAULT_OPERATION,
     function: Function = BUILTINS[PASS_THROUGH],
+    codes: str = "ocp",
 ) -> Data:
-    """Uniform random numbers in (-1, 1), rounded to the types of ``dtype``; equal arguments give equal data. Scalars
-    keep their defaults for every other problem."""
+    """Uniform random numbers in (-1, 1), or integers, rounded to the types of ``dtype``; equal arguments give equal
+    data. Scalars keep their defaults for every other problem. ``codes`` is the device's encoding of 8-bit floating
+    point (``ocp`` or ``fnuz``), to which operands are rounded if the data type says so."""
     digest = zlib.crc32(str(problem).encode())
     random = np.random.default_rng([seed, digest])
-    read = OPERATIONS[operation].read
+    record = OPERATIONS[operation]
+    read = record.read
     elements = {name: element_of(dtype, name) for name in read}
-    tensors = {name: encode(random.uniform(-1, 1, problem.lengths(name)), elements[name]) for name in read}
-    seen = {name: decode(tensors[name], elements[name]) for name in read}
+    terms = record.accumulations(problem)
+    tensors = {name: _draw(random, problem.lengths(name), elements[name], terms) for name in read}
+    seen = {
+        name: as_multiplied(
+            decode(tensors[name], elements[name]), DTYPES[dtype], "a" if name == record.a else "b", codes
+        )
+        for name in read
+    }
     scale = float(np.prod([np.abs(values).max() for values in seen.values()]))
-    gradient = OPERATIONS[operation].reference(problem, seen)
-    error = summing_allowance(OPERATIONS[operation].accumulations(problem), scale, DTYPES[dtype].accumulator)
-    if not OPERATIONS[operation].fused:
-        return Data(tensors, (), None, gradient, error, scale)
-    ds = tuple(_d_tensor(problem, kind.layout, kind.dtype or elements["out"].name, random) for kind in function.kinds)
+    gradient = record.reference(problem, seen)
+    error = summing_allowance(terms, scale, DTYPES[dtype].accumulator)
+    written = element_of(dtype, record.written)
+    if not record.has_function(function.name):
+        return Data(tensors, (), None, written.in_range(gradient), error, scale)
+    kinds = function.kinds
+    ds = tuple(_d_tensor(problem, record.written, each.layout, each.dtype or written.name, random) for each in kinds)
     values = {name: nearest_f32(float(random.uniform(-2, 2))) or 0.0 for name, _ in function.scalars}
     scalars = values if values and digest % 2 else None
-    result = fused(gradient, error, function, dict(zip(function.tensors, ds, strict=True)), scalars)
-    return Data(tensors, ds, scalars, result.value, result.error, scale)
+    result = fused(gradient, error, function, dict(zip(function.tensors, ds, strict=True)), scalars, record.written)
+    return Data(tensors, ds, scalars, written.in_range(result.value), result.error, scale)
 
 
-def _d_tensor(problem: ConvProblem, layout: str | None, dtype: str, random: np.random.Generator) -> DTensor:
-    sizes = dict(zip(logical_axes("in", problem.ndim), problem.lengths("in"), strict=True))
-    axes = layout if layout in ("GC", "G_C") else "GN" + logical_axes("in", problem.ndim)[3:] + "C"
+def _draw(random: np.random.Generator, shape: tuple[int, ...], element: Element, terms: int) -> Array:
+    """Random elements. Integers are such that most sums of ``terms`` products fit the type: -1, 0 and 1, and here and
+    there any number of the type."""
+    if not element.integer:
+        return encode(random.uniform(-1, 1, shape), element)
+    small, large = random.integers(-1, 2, shape), np.round(random.uniform(-1, 1, shape) * 2**element.precision)
+    return encode(np.where(random.random(shape) < 1 / max(1, terms), large, small), element)
+
+
+def _d_tensor(
+    problem: ConvProblem, written: TensorName, layout: str | None, dtype: str, random: np.random.Generator
+) -> DTensor:
+    logical = logical_axes(written, problem.ndim)
+    sizes = dict(zip(logical, problem.lengths(written), strict=True))
+    axes = layout if layout in ("GC", "G_C") else logical[:2] + logical[3:] + logical[2]
     values = random.uniform(-1, 1, [sizes[axis] for axis in axes.replace("_", "")])
     return DTensor(encode(values, ELEMENTS[dtype]), dtype, axes)

@@ -1,7 +1,8 @@
 # Copied by ckgen from templates/cmake/CkgenGroups.cmake. Do not edit; run: ckgen generate
 # Selects the groups of instances of this build. The host executes all groups. Groups for NVIDIA architectures only
-# (such as sm_90a) are built on platform nvidia if GPU_TARGETS names one of them, and left out elsewhere. Factories and
-# registry read the selection from the macros CKGEN_HAS_<GROUP> of ckgen/config.h.
+# (such as sm_90a) are built on platform nvidia if GPU_TARGETS names one of them, and left out elsewhere; groups called
+# amd_only_* are left out there. Factories and registry read the selection from the macros CKGEN_HAS_<GROUP> of
+# ckgen/config.h.
 set(CKGEN_GROUP_MACROS "")
 set(_ckgen_kept 0)
 set(_ckgen_left_out 0)
@@ -11,6 +12,9 @@ foreach(_ckgen_operation IN LISTS CKGEN_OPERATIONS)
     foreach(_ckgen_group IN LISTS CKGEN_GROUPS_${_ckgen_operation})
         list(LENGTH CKGEN_INSTANCES_${_ckgen_operation}_${_ckgen_group} _ckgen_count)
         set(_ckgen_here ON)
+        if(_ckgen_group MATCHES "^amd_only_" AND CKGEN_PLATFORM STREQUAL "nvidia")
+            set(_ckgen_here OFF)
+        endif()
         if(_ckgen_group MATCHES "^sm_" AND NOT CKGEN_PLATFORM STREQUAL "host")
             set(_ckgen_here OFF)
             foreach(_ckgen_arch IN LISTS CKGEN_ARCHS_${_ckgen_group})
@@ -29,6 +33,9 @@ foreach(_ckgen_operation IN LISTS CKGEN_OPERATIONS)
         if(_ckgen_group MATCHES "^sm_")
             string(TOUPPER "${_ckgen_group}" _ckgen_macro)
             string(APPEND CKGEN_GROUP_MACROS "#define CKGEN_HAS_${_ckgen_macro} 1\n")
+        endif()
+        if(_ckgen_group MATCHES "^amd_only_" AND NOT CKGEN_GROUP_MACROS MATCHES "AMD_ONLY")
+            string(APPEND CKGEN_GROUP_MACROS "#define CKGEN_HAS_AMD_ONLY 1\n")
         endif()
     endforeach()
     set(CKGEN_GROUPS_${_ckgen_operation} ${_ckgen_groups})

@@ -17,16 +17,20 @@ from typing import Any
 import pytest
 
 from ckgen.bench import job as bench_job
-from ckgen.bench import worker_process as bench_process
 from ckgen.bench.claim import claimed
 from ckgen.bench.job import Settings, timed
-from ckgen.bench.origin import file_digest, find_commit, find_compiler, make_origin, spec_digest
+from ckgen.bench.measuring import Measuring
+from ckgen.bench.origin import find_commit, find_compiler, make_origin, spec_digest
 from ckgen.bench.plan import make_jobs
 from ckgen.bench.runner import BenchRun, Limits, failures
 from ckgen.bench.store import Origin, ResultRow, Store
-from ckgen.bench.worker_process import WorkerGone, WorkerProcess
+from ckgen.bench.worker import open_bench
 from ckgen.cli import main
+from ckgen.cli.common.cluster_option import open_pool
+from ckgen.cluster import child as child_process
+from ckgen.cluster.child import ChildGone, ChildProcess
 from ckgen.conv.problem import make_problem
+from ckgen.library.digest import file_digest
 from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
 from tests.library.test_library import F16_POINTWISE, F32
@@ -60,11 +64,16 @@ def origin_of(library: Path) -> Origin:
     return make_origin(library, QUICK, machine, library_platform="host", spec_digest="s", commit="c")
 
 
+def work_of(library: Path) -> Measuring:
+    return Measuring(library, file_digest(library), QUICK, HANG_GUARD)
+
+
 def measure(
     library: Path, store: Store, names: list[str], limits: Limits | None = None, again: str = "nothing"
 ) -> tuple[list[ResultRow], BenchRun]:
     jobs = make_jobs(Library(library), [ODD, EVEN], names=names, split_ks=(1, 2))
-    with BenchRun(library, QUICK, store, limits or PATIENT) as run:
+    with open_pool(None, work_of(library), "host") as pool:
+        run = BenchRun(pool, store, limits or PATIENT)
         return list(run.measure(jobs, origin_of(library), again=again)), run  # type: ignore[arg-type]
 
 
@@ -148,7 +157,7 @@ def test_a_hang_costs_one_row_and_its_time(
     tmp_path: Path, fatal: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CKGEN_TEST_HANGS", str(tmp_path / "hangs"))
-    monkeypatch.setattr(bench_process, "wait", wait_until(tmp_path / "hangs"))
+    monkeypatch.setattr(child_process, "wait", wait_until(tmp_path / "hangs"))
     with Store(tmp_path / "b.sqlite") as store:
         rows, run = measure(fatal["HANG"], store, [F32, F16], Limits(job_seconds=HANG_GUARD, crashes=1))
     assert verdicts(failures(rows)) == [("odd", F16, 1, "timeout")]
@@ -177,14 +186,14 @@ def test_a_gpu_that_reported_an_error_gets_a_new_worker(stub_folder: Path, platf
     """An error stays with a process that uses a GPU, so the next job would fail too."""
     library = compile_stub(stub_folder, "RUN_FAILS", platform)
     job = make_jobs(Library(library), [EVEN], names=[F32], split_ks=(1,))[0]
-    with WorkerProcess(library, QUICK) as worker:
+    with ChildProcess(open_bench, library, QUICK) as worker:
         outcomes = [worker.ask(HANG_GUARD, "measure", job, None) for _ in range(3)]
     assert [outcome.verdict for outcome in outcomes] == [bench_job.FAILED] * 3
     assert worker.starts == starts
 
 
 def test_a_worker_that_cannot_start_is_said_once(tmp_path: Path) -> None:
-    with WorkerProcess(tmp_path / "absent.so", QUICK) as worker, pytest.raises(WorkerGone) as raised:
+    with ChildProcess(open_bench, tmp_path / "absent.so", QUICK) as worker, pytest.raises(ChildGone) as raised:
         worker.ask(HANG_GUARD, "origin")
     assert raised.value.verdict == bench_job.CRASHED
     assert "ended with exit code 1" in raised.value.message and "absent.so" in raised.value.message
@@ -332,8 +341,8 @@ def test_the_real_host_library_is_measured(tmp_path: Path, host_library: Library
     ][:1]
     jobs = make_jobs(host_library, [tiny], names=names, split_ks=(-1, 2))
     path = Path(host_library.path)
-    with Store(tmp_path / "b.sqlite") as store, BenchRun(path, QUICK, store, PATIENT) as run:
-        rows = list(run.measure(jobs, origin_of(path)))
+    with Store(tmp_path / "b.sqlite") as store, open_pool(None, work_of(path), "host") as pool:
+        rows = list(BenchRun(pool, store, PATIENT).measure(jobs, origin_of(path)))
     assert len(rows) == len(jobs) > 0
     assert not failures(rows), rows
     assert all(row.ms and row.ms > 0 for row in rows)

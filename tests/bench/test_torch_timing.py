@@ -13,7 +13,7 @@ from ckgen.conv.layout import CHANNELS_LAST, to_logical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.elementwise.function import BUILTINS
 from ckgen.library.library import Library
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.sets import NamedProblem
 from tests.conftest import StubMaker
 from tests.library.test_library import F32
@@ -25,7 +25,6 @@ from ckgen.bench.torch_reference import gradient_launcher  # noqa: E402
 from ckgen.bench.torch_reference import to_logical as gradient_to_logical  # noqa: E402
 from ckgen.bench.torch_tensors import TorchData, judge  # noqa: E402
 from ckgen.bench.torch_timing import TorchBench  # noqa: E402
-from ckgen.operations.bwd_data import backward_data  # noqa: E402
 from ckgen.operations.bwd_weight import backward_weight, torch_backward_weight  # noqa: E402
 
 PROBLEMS = [
@@ -121,17 +120,18 @@ def test_ceilings_and_origin(make_stub: StubMaker) -> None:
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 @pytest.mark.parametrize("function", ["PassThrough", "Bilinear", "AddRelu", "ReluGradient", "Clip"])
-def test_the_library_reference_of_backward_data(problem: ConvProblem, function: str) -> None:
-    """PyTorch's input gradient, followed by separate element-wise operations, matches float64 within its bound."""
-    data = TorchData(torch, "cpu", problem, "f32", 1, BWD_DATA, BUILTINS[function])
-    home = CHANNELS_LAST[problem.ndim]
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_library_reference_of_functions(problem: ConvProblem, function: str, operation: str) -> None:
+    """PyTorch's gradient, followed by separate element-wise operations, matches float64 within its bound."""
+    data = TorchData(torch, "cpu", problem, "f32", 1, operation, BUILTINS[function])
+    home, record = CHANNELS_LAST[problem.ndim], OPERATIONS[operation]
     tensors = {name: data.in_layout(name, home) for name in data.read}
     if function == "PassThrough":
-        arrays = [tensors[t].numpy().transpose(to_logical(t, home)) for t in ("out", "wei")]
-        expected = backward_data(problem, *arrays)
+        arrays = {name: tensor.numpy().transpose(to_logical(name, home)) for name, tensor in tensors.items()}
+        expected = record.reference(problem, arrays)
         assert np.allclose(data.expected.numpy(), expected, rtol=1e-12, atol=1e-12)
-    launch = fused(torch, gradient_launcher(torch, problem, tensors, BWD_DATA), data)
-    found = judge(torch, data, gradient_to_logical(problem, launch(), BWD_DATA), "f32")
+    launch = fused(torch, gradient_launcher(torch, problem, tensors, operation), data)
+    found = judge(torch, data, gradient_to_logical(problem, launch(), operation), "f32")
     assert found.verdict == OK, found
 
 

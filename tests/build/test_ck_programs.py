@@ -76,9 +76,9 @@ def test_backward_data_plain_fused_and_dense(programs: Path) -> None:
 
 
 @pytest.mark.compiles
-def test_names_that_no_instance_has_give_empty_lists(programs: Path) -> None:
+def test_lists_have_the_instances_of_a_type_or_are_empty(programs: Path) -> None:
     lines = run(programs / "surface").splitlines()
-    assert lines[0] == "1 1 0 0 0 1"
+    assert lines[0] == "1 1 0 1 1 1"
     assert lines[1].startswith("DeviceGroupedConvBwdWeight_Xdl_CShuffle<256, 64, 64")
     assert lines[3] == "1.00781" or lines[3] == "1"
 
@@ -98,21 +98,33 @@ def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
     assert [line.partition("<")[0] for line in lines[:-1]] == [
         "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
         "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
-        "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
+        *("DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",) * 4,
         "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
         "DeviceGroupedConvBwdWeight_Dl",
     ]
-    assert lines[3].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
-    assert lines[4].endswith("<256, 128, 128, 16, Default, 2>")
-    assert lines[-1] == "two-stage 1, WMMA 11, DL 11, V3 11"
+    assert [line.rpartition(", ")[2] for line in lines[2:6]] == ["1>", "4>", "4>", "8>"]
+    assert lines[6].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
+    assert lines[7].endswith("<256, 128, 128, 16, Default, 2>")
+    assert lines[-1] == "two-stage 111, WMMA 11, DL 11, V3 11"
+
+
+@pytest.mark.compiles
+def test_class_template_with_d_tensors_on_random_problems(programs: Path) -> None:
+    lines = run(programs / "fused_class_templates").splitlines()
+    assert lines == [
+        "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle<64, 64, 64, 4, Default, 8, 2, 2, 2, 4, 2, 4, 1, 1, 2>",
+        "28 of 28 right",
+    ]
 
 
 @pytest.mark.compiles
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("refused_type", "ckgen computes in the types of the tensors"),
-        ("refused_merging", "no family of ckgen merges groups: NumGroupsToMerge must be 1"),
+        ("refused_operand", "ckgen applies PassThrough, UnaryConvert or Scale to the input and the output's gradient"),
+        ("refused_d_layout", "a D tensor of backward weight has the layout of the weight, or one value per channel"),
+        ("refused_type", "no data type of ckgen has these types of tensors and operands"),
+        ("refused_merging", "at most 32 groups are merged, of a layout that has them side by side, as NHWGC"),
     ],
 )
 def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path, target: str, sentence: str) -> None:

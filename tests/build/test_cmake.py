@@ -239,6 +239,34 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
 
 
+def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
+    """Run the programs that try every instance, plain and fused, with the names of CK's clients."""
+    fused = replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="f16", k_per_block=32)
+    plain = [replace(GENERIC, layout="GNDHWC/GKZYXC/GNDHWK"), replace(fused, layout="GNWC/GKXC/GNWK")]
+    instances = [replace(fused, function=function) for function in ("Bilinear", "Scale")] + plain
+    writer.apply(render_tree(instances, context()), tmp_path / "generated")
+    build(tmp_path / "generated", "host", tmp_path / "build")
+    cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
+    cmake("-S", ROOT / "examples", "-B", tmp_path / "examples", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    cmake("--build", tmp_path / "examples")
+    volume = (3, 2, 2, 5, 3, 3, 2, 3, 4, 5, 6, 1, 2, 1, 1, 1, 2, 1, 1, 1, 0, 1, 1)
+    runs = [
+        (f"grouped_conv_bwd_weight_{word}_fp16", volume, "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle<")
+        for word in ("bilinear_residual", "scale")
+    ]
+    runs.append(("grouped_conv3d_bwd_weight_fp32", volume, "DeviceGroupedConvBwdWeight_Xdl_CShuffle<"))
+    row = (1, 3, 2, 5, 3, 3, 11, 2, 1, 1, 1)
+    runs.append(("grouped_conv1d_bwd_weight_fp16", row, "DeviceGroupedConvBwdWeight_Xdl_CShuffle<"))
+    for name, problem, words in runs:
+        command = [tmp_path / "examples" / name, *map(str, (1, 2, 1, *problem))]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert "found 1 instances" in said and words in said and "verified" in said and "Done" in said
+    without = subprocess.run(
+        [tmp_path / "examples" / "grouped_conv2d_bwd_weight_fp16"], capture_output=True, text=True, check=False
+    )
+    assert without.returncode == 1 and "none of 0 instances" in without.stderr
+
+
 def test_examples_of_backward_data_run(tmp_path: Path) -> None:
     """Run the dense example with CK's argument list and the fused one with a residual, without the backward-weight
     example."""

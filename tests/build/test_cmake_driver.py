@@ -226,3 +226,8 @@ def test_what_is_in_a_library(
 ) -> None:
     """The function agrees with templates/cmake/CkgenGroups.cmake."""
     assert is_built(archs, platform, targets) == expected
+
+
+@pytest.mark.parametrize("platform", ["host", "amd", "nvidia"])
+def test_a_family_for_amd_alone_is_in_no_library_for_nvidia(platform: Platform) -> None:
+    assert is_built(("gfx1100",), platform, amd_only=True) is (platform != "nvidia")

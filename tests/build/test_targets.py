@@ -36,11 +36,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             ("amd", "gfx999"),
-            "there is no architecture `gfx999`\n = help: did you mean `gfx950` or `gfx942`? known: gfx90a, ",
+            "there is no architecture `gfx999`\n = help: did you mean `gfx950` or `gfx942`? known: gfx908, ",
         ),
-        (("amd", "gfx908"), "there is no architecture `gfx908`"),
+        (("amd", "gfx906"), "there is no architecture `gfx906`"),
         (("nvidia", "sm_90"), "there is no architecture `sm_90`\n = help: did you mean `sm_90a`"),
-        (("amd", "sm_90a"), "sm_90a is not an architecture of platform amd\n = help: amd has gfx90a, "),
+        (("amd", "sm_90a"), "sm_90a is not an architecture of platform amd\n = help: amd has gfx908, gfx90a, "),
         (("nvidia", "gfx942"), "gfx942 is not an architecture of platform nvidia"),
         (
             ("host", "gfx90a"),
@@ -48,8 +48,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         (
             ("amd", "gfx942", "gfx1100"),
-            "none of the 1 chosen instances is for gfx1100\n = help: they are for gfx90a, gfx942, ",
+            "none of the 1 chosen instances is for gfx1100\n = help: they are for gfx908, gfx90a, gfx942, ",
         ),
+        (("amd", "gfx1101"), "none of the 1 chosen instances is for gfx1101"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_built(

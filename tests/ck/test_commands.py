@@ -15,7 +15,7 @@ DeviceGroupedConvBwdWeight_Xdl_CShuffle<64, 64, 64, 4, Default, 8, 2, 2, 2, 4, 2
 DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<256, 128, 256, 32, 8, 2, Default, 32, 32, 2, 4, 8, 4, 1, 1>
 
 DeviceGroupedConvBwdWeight_Xdl_CShuffle<64, 64, 64, 4, Default, 8, 2, 2, 2, 4, 2, 4, 1, 1, 2>
-DeviceGroupedConvBwdWeight_Dl<256, 128, 128, 16, Default, 1>
+DeviceGroupedConvBwdWeight_Explicit_Xdl<64, 16, 16, 32>
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from ckgen.ck.dispatcher import normalised, read_dispatcher
-from ckgen.ck.exporting import dispatcher_file, dispatcher_record, has_row, serialised, type_string
+from ckgen.ck.exporting import dispatcher_file, dispatcher_record, has_entry, has_row, serialised, type_string
 from ckgen.ck.importing import Asked, resolve_text
 from ckgen.ck.notation import parse
 from ckgen.errors import CkgenError
@@ -26,6 +26,8 @@ FACTS: dict[str, list[list[int]]] = yaml.safe_load(
 CHECKER = Checker()
 WEIGHT, DATA = OPERATIONS[BWD_WEIGHT].ck.name, OPERATIONS[BWD_DATA].ck.name
 LAYOUTS = {"weight": ("NHWGC/GKYXC/NHWGK", "GNDHWC/GKZYXC/GNDHWK"), "data": ("NHWGK/GKYXC/NHWGC", "GNHWK/GKYXC/GNHWC")}
+OF_KIND = {"weight": BWD_WEIGHT, "data": BWD_DATA}
+FUSED_LAYOUTS = {"weight": "NDHWGC/GKZYXC/NDHWGK", "data": "NDHWGK/GKZYXC/NDHWGC"}
 CASES = [
     (kind, dtype, table)
     for table in FACTS
@@ -47,20 +49,43 @@ def strings(layout: str, dtype: str, function: str) -> frozenset[str]:
     return frozenset(type_string(i) for i in made if (i.layout, i.dtype, i.function) == (layout, dtype, function))
 
 
-def text_of(kind: str, numbers: list[int], spec: str) -> str:
+def text_of(kind: str, numbers: list[int], spec: str, function: str = "PassThrough") -> str:
     at = 4 if kind == "weight" else 6
     words = [*map(str, numbers[:at]), spec, *map(str, numbers[at:])]
-    return f"{WEIGHT if kind == 'weight' else DATA}<{', '.join(words)}>"
+    return f"{OPERATIONS[OF_KIND[kind]].ck.class_of(function)}<{', '.join(words)}>"
 
 
 @pytest.mark.parametrize("spec", CONV_SPECS)
 @pytest.mark.parametrize(("kind", "dtype", "table"), CASES)
 def test_set_full_has_each_of_cks_type_strings(kind: str, dtype: str, table: str, spec: str) -> None:
-    wanted = {text_of(kind, numbers, spec) for numbers in FACTS[table]}
     cases = [(layout, "PassThrough") for layout in LAYOUTS[kind]]
-    cases += [("NDHWGK/GKZYXC/NDHWGC", function) for function in ("Bilinear", "Scale") if kind == "data"]
+    fused = kind == "data" or dtype != "bf16"
+    cases += [(FUSED_LAYOUTS[kind], function) for function in ("Bilinear", "Scale") if fused]
     for layout, function in cases:
+        wanted = {text_of(kind, numbers, spec, function) for numbers in FACTS[table]}
         assert wanted - strings(layout, dtype, function) == set()
+
+
+WMMA_WEIGHT = "DeviceGroupedConvBwdWeight_Wmma_CShuffle<128, 32, 256, 8, Default, 8, 2, 8, 8, 8, 1, 1, 8>"
+WMMA_DATA = "DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle<32, 16, 64, 64, Filter1x1Stride1Pad0, 8, 8, 8>"
+DOT_WEIGHT = "DeviceGroupedConvBwdWeight_Dl<256, 128, 128, 16, Default, 1>"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (WMMA_WEIGHT, "grouped_conv3d_bwd_weight_wmma_ndhwgc_gkzyxc_ndhwgk_f16_default_32x256x64_w0x4_xdl16_v2x8x8_s1"),
+        (WMMA_DATA, "grouped_conv3d_bwd_data_wmma_ndhwgk_gkzyxc_ndhwgc_f16_1x1s1p0_16x64x64_w0x1_xdl16_v8x8x8_s1"),
+        (
+            DOT_WEIGHT,
+            "grouped_conv3d_bwd_weight_dl_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x16_w0x4_xdl32_v1x1x1_k1x1_s1",
+        ),
+    ],
+)
+def test_rows_of_other_units_are_instances_of_set_full(text: str, name: str) -> None:
+    resolved = resolve_text(text, Asked("ndhwgc", "fp16"), CHECKER)
+    assert resolved.instance is not None and resolved.instance.name == name
+    assert type_string(resolved.instance) == text and resolved.instance in rows_of_full()
 
 
 @pytest.mark.parametrize(("kind", "dtype", "table"), CASES)
@@ -72,9 +97,55 @@ def test_each_row_comes_back_unchanged(kind: str, dtype: str, table: str) -> Non
         assert type_string(resolved.instance) == text
 
 
+TWO_STAGE = "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle"
+# CK 8e22e1ae, device_grouped_conv_bwd_weight_two_stage_xdl_instance.hpp, with one of the two pipelines each.
+TWO_STAGE_ROWS = [
+    "64, 16, 16, 32, Default, 8, 1, 1, 1, 4, 1, 4, 1, 1, 1|v2, 1",
+    "64, 32, 32, 32, Default, 8, 1, 1, 2, 2, 2, 2, 1, 1, 1|v5, 2",
+    "64, 32, 64, 32, Default, 8, 1, 2, 4, 4, 4, 4, 1, 1, 1|v2, 4",
+    "64, 64, 32, 32, Default, 8, 2, 1, 4, 4, 4, 4, 1, 1, 1|v5, 4",
+]
+
+
+def two_stage(row: str) -> str:
+    numbers, rest = row.split("|")
+    pipeline = "BlkGemmPipelineScheduler: Intrawave, BlkGemmPipelineVersion"
+    return f"{TWO_STAGE}<{numbers}, {pipeline}: {rest}>"
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("row", TWO_STAGE_ROWS)
+def test_set_full_has_rows_of_the_class_for_few_channels(row: str, dtype: str) -> None:
+    text = two_stage(row)
+    for layout, axes in (("NHWGC/GKYXC/NHWGK", "nhwgc"), ("NDHWGC/GKZYXC/NDHWGK", "ndhwgc")):
+        assert text in strings(layout, dtype, "PassThrough")
+        resolved = resolve_text(text, Asked(axes, dtype), CHECKER)
+        assert resolved.instance is not None and type_string(resolved.instance) == text
+        assert resolved.keys["family"] == "two_stage" and resolved.keys["groups_to_merge"] == int(row[-1])
+
+
+def test_a_pipeline_that_no_instance_has_is_named() -> None:
+    resolved = resolve_text(two_stage(TWO_STAGE_ROWS[1].replace("v5", "v3")), Asked("nhwgc", "f16"), CHECKER)
+    assert resolved.instance is None
+    assert "(pipeline) is BlkGemmPipelineVersion:v3, by rule BlkGemmPipelineVersion:v2" in resolved.refusals[0].message
+
+
+def test_the_dispatchers_entries_name_merged_groups() -> None:
+    made = [i for i in rows_of_full() if i.family == "two_stage" and not i.given_copy]
+    written = dispatcher_file([i for i in made if (i.layout, i.dtype) == (LAYOUTS["weight"][0], "f16")])
+    found = list(read_dispatcher(loads(json.dumps(written)), CHECKER))
+    assert {entry["num_groups_to_merge"] for entry in written["instances"]} == {1, 2, 4, 8, 16, 32}
+    for entry, (_, _, resolved) in zip(written["instances"], found, strict=True):
+        assert entry["two_stage"] and entry["pipeline"] == "compv2"
+        assert resolved.instance is not None, resolved.refusals
+        assert dispatcher_record(resolved.instance) == {key: entry[key] for key in entry if key != "id"}
+
+
 def test_all_template_arguments_make_the_same_instance() -> None:
-    made = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and not i.generic]
+    kept = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and i.family == "xdl"]
+    made = [i for i in kept if not i.generic and i.function == "PassThrough"]
     assert len(made) > 500
+    assert all(serialised(i) is None for i in rows_of_full() if not has_entry(i))
     for instance in made:
         text = serialised(instance)
         assert text is not None

@@ -291,8 +291,9 @@ def test_the_doctor_names_what_mends(tmp_path: Path, capsys: Capture, monkeypatc
     bare = type(nothing)(*(None for _ in range(9)))
     found = {one.name: one for one in survey(bare)}
     assert found["hipcc"] == Finding("tool", "hipcc", "missing", "-", "Debian: apt-get install hipcc libamdhip64-dev")
-    for name in ("library, host", "library, amd", "library, nvidia", "machine code, amd"):
+    for name in ("library, host", "library, amd", "library, nvidia", "machine code, amd", "ckgen.torch.enable()"):
         assert found[name].verdict == "missing" and found[name].mend
+    assert found["ckgen.torch.enable()"].found == "there is no C++ compiler here"
     broken = tmp_path / "c++"
     broken.write_text("#!/bin/sh\necho 'error: no _Float16' >&2\nexit 1\n")
     broken.chmod(0o755)

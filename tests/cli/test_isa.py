@@ -97,7 +97,7 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for archs in (("gfx1100",), ("gfx942", "gfx1100")):
         assert main(["isa", *(word for arch in archs for word in ("--arch", arch))]) == 2
         said = capsys.readouterr().err
-        assert "none of the 1 chosen instances is for gfx1100" in said and "for gfx90a, gfx942, gfx950;" in said
+        assert "none of the 1 chosen instances is for gfx1100" in said and "for gfx908, gfx90a, gfx942, gfx950;" in said
     assert main(["isa", "--compiler", "g++"]) == 2
     assert "is not a clang" in capsys.readouterr().err
     (folder / "instances.yaml").write_text(spec_text(TMA))

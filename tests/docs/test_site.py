@@ -128,7 +128,8 @@ def test_a_page_that_builds_does_what_it_says(page: str, tmp_path: Path, environ
 def test_no_page_of_the_site_is_forgotten() -> None:
     """Every page with snippets is run by this file or by another test; marks are known ones."""
     elsewhere = {"nvidia", "porting", "selector", "isa", "backward_data", "cli", "rules", "zoo", "ck_programs"}
-    elsewhere |= {"ck_rows", "depthwise", "amd_classes", "api_c", "support", "instances", "cost_model_h200", "emulator"}
+    elsewhere |= {"ck_rows", "depthwise", "amd_classes", "api_c", "support", "instances", "cost_model_h200", "emulator", "cluster"}
+    elsewhere |= {"simulator"}  # tests/cli/test_isa_simulate.py
     pages = {path.stem for path in (ROOT / "docs").glob("*.md") if "\n```" in path.read_text(encoding="utf-8")}
     assert pages - elsewhere <= {*LIGHT, *BUILDING}
     for page in (*LIGHT, *BUILDING):
@@ -154,8 +155,10 @@ def test_every_key_of_the_spec_has_an_example_that_is_valid(monkeypatch: pytest.
     data = {**base, "operation": "grouped_conv_bwd_data", "layout": "NHWGK/GKYXC/NHWGC"}
     wavelet = {**{key: value for key, value in base.items() if key != "block_size"}, "family": "wavelet"}
     both = {**base, "tile": ["128x128", "64x128"], "dtype": ["f16", "bf16"]}
+    merged = {**base, "family": "two_stage", "block_size": 64, "tile": "32x64"}
     bases = {
         "exclude": both,
+        "groups_to_merge": merged,
         "function": data,
         "operation": data,
         "wave_ratio": wavelet,

@@ -47,11 +47,13 @@ def test_one_file_an_instance_with_named_constants() -> None:
     assert "conv_spec = ConvSpec::Filter1x1Stride1Pad0" in source_of(TREE, POINTWISE)
     assert "bool generic = true" in source_of(TREE, GENERIC) and "bool generic = false" in text
     for field, value in primary(WAVELET).items():
-        if isinstance(value, int) and not isinstance(value, bool) and field not in BY_RULE:
+        if isinstance(value, int) and not isinstance(value, bool) and field not in (*BY_RULE, "groups_to_merge"):
             assert f"{field} = {value}" in text
     narrow = replace(WAVELET, a_write=4, b_write=2, a_k1=8, b_k1=2)
     text = source_of(render_tree((narrow,), context()), narrow)
-    assert "a_write = 4, b_write = 2;" in text and "a_k1 = 8, b_k1 = 2;" in text
+    assert "a_write = 4, b_write = 2;" in text and "a_k1 = 8, b_k1 = 2;" in text and "groups_to_merge" not in text
+    merged = replace(WAVELET, family="two_stage", load_waves=0, groups_to_merge=8)
+    assert "groups_to_merge = 8;" in source_of(render_tree((merged,), context()), merged)
 
 
 def test_every_file_names_its_template_and_the_manifest_the_command() -> None:

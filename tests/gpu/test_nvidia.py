@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ckgen.conv.dtypes import ELEMENTS, encode
+from ckgen.conv.dtypes import ELEMENTS
+from ckgen.conv.encoding import encode
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError

@@ -20,7 +20,7 @@ from ckgen.hardware.archs import (
 
 
 def test_a_matrix_architecture_has_an_atom_of_each_size_for_every_dtype_with_a_peak() -> None:
-    assert MATRIX_ARCHES == ("gfx90a", "gfx942", "gfx950")
+    assert MATRIX_ARCHES == ("gfx908", "gfx90a", "gfx942", "gfx950")
     for arch in MATRIX_ARCHES:
         peaks = dict(ARCHES[arch].peak)
         assert {"f16", "bf16", "f32"} <= set(peaks)
@@ -64,8 +64,8 @@ def test_rows_check_themselves() -> None:
         Arch("gfx1100", "rdna", 64, 65536, ())
 
 
-def test_nvidia_has_atoms_for_sixteen_bit_types_and_as_much_shared_memory_as_a_block_may_have() -> None:
-    assert set(WARP_ATOMS) == {"f16", "bf16"}
+def test_nvidia_has_atoms_and_as_much_shared_memory_as_a_block_may_have() -> None:
+    assert set(WARP_ATOMS) == {"f16", "bf16", "tf32", "i8"}
     assert not set(NVIDIA_ARCHES) & set(ARCHES)
     assert find_arch("sm_90a").lds_limit == 232448 and find_arch("gfx950") is ARCHES["gfx950"]
     with pytest.raises(AssertionError, match="size"):

@@ -16,11 +16,14 @@ import pytest
 
 from ckgen import __version__
 from ckgen.library.c_api import ABI_VERSION
+from tests.support.fake_tools import FakeTools
 
 ROOT = Path(__file__).resolve().parents[2]
 # A file of each kind that commands read.
 NEEDED = (
+    "ckgen/instances.yaml",
     "ckgen/templates/include/ckgen/c_api.h",
+    "ckgen/torch/binding.cpp",
     "ckgen/templates/CMakeLists.txt.j2",
     "ckgen/examples/CMakeLists.txt",
     "ckgen/examples/convolution.hpp",
@@ -48,7 +51,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that the sdist of this checkout makes: what an installation without a wheel builds."""
     top = tmp_path_factory.mktemp("dist")
     with tarfile.open(build("sdist", ROOT, top / "sdist")) as archive:
-        archive.extractall(top / "source", filter="data")
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python before 3.11.4 has no filters
+        archive.extractall(top / "source", **safely)
     (source,) = (top / "source").iterdir()
     return build("wheel", source, top / "wheel")
 
@@ -90,9 +94,32 @@ def test_an_installed_wheel_makes_a_library(wheel: Path, tmp_path: Path) -> None
     ckgen("select", "K64", "C32", "3x3", "on", "14x14", "p1", "--arch", "sm_90a")
     inputs = ckgen("generate", "--list-inputs").split("\n")
     assert all(str(site) in path for path in inputs[1:] if path), "nothing of the checkout is used"
-    code = "from ckgen.paths import examples_dir; print(examples_dir())"
+    code = "from ckgen.paths import examples_dir, spec_file; print(examples_dir(), spec_file())"
     found = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True)
-    assert found.stdout.strip() == str(site / "ckgen/examples")
+    assert found.stdout.split() == [str(site / "ckgen/examples"), str(site / "ckgen/instances.yaml")]
+
+
+@hatchling
+def test_an_installed_wheel_builds_on_first_use(wheel: Path, tmp_path: Path) -> None:
+    """Nothing of the checkout is used, neither by the process that asks nor by the one that builds."""
+    site, tools = tmp_path / "site", FakeTools(tmp_path / "tools")
+    zipfile.ZipFile(wheel).extractall(site)
+    path = f"{tools.folder}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PYTHONPATH": str(site), "PATH": path}
+    code = """
+from pathlib import Path
+from ckgen.conv.problem import make_problem
+from ckgen.jit.background import Background
+from ckgen.jit.instances import Need, Target
+from ckgen.jit.progress import Progress
+one = Background(Path("cache").resolve(), Target("nvidia", "sm_90a"), False, Progress(), print)
+problem = make_problem(batch=8, k=128, c=64, filter=(3, 3), input=(14, 14), pad=1)
+print(len(one.ask(Need("grouped_conv_bwd_weight", "f16", "NHWGC/GKYXC/NHWGK", problem), wait=True)))
+"""
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "4\n", done.stdout + done.stderr
+    assert tools.built and (tmp_path / "cache/workshop").is_dir()
 
 
 def test_the_abi_has_one_version() -> None:
@@ -109,7 +136,7 @@ def test_a_change_of_the_c_interface_changes_its_version() -> None:
     header = (ROOT / "templates/include/ckgen/c_api.h").read_text(encoding="utf-8")
     code = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     digest = hashlib.sha256(" ".join(code.split()).encode()).hexdigest()[:16]
-    assert {ABI_VERSION: digest} == {5: "e316a4f1ca35b743"}, "raise CKGEN_ABI_VERSION and ABI_VERSION"
+    assert {ABI_VERSION: digest} == {6: "c783b89a4e8d559f"}, "raise CKGEN_ABI_VERSION and ABI_VERSION"
 
 
 def test_a_deprecated_path_warns_and_works() -> None:

@@ -17,17 +17,17 @@ LAYOUT_ROWS = """
         *_rows("GNKHW/GKCYX/GNCHW"),
 """
 ELEMENT_ROW = """
-        Element("f8", "u1", "f4", 4, 2.0**-9, "f8_t", "float8_e4m3fn", (10, 8), "fn"),
+        Element("q8", "u1", "f4", 4, 2.0**-9, "q8_t", "float8_e4m3fn", (10, 8), "fn"),
 """
 DTYPE_ROW = """
-        DType("f8", "f8", "f8", "f8", 1, by_pytorch=False),
+        DType("q8", "q8", "q8", "q8", 1, by_pytorch=False),
 """
 # OCP E4M3: 4 exponent bits with bias 7, no infinity; NaN has all other bits set.
 ELEMENT_CPP = """
-struct f8_t {
+struct q8_t {
     uint8 bits;
 };
-CKGEN_HD float to_float(f8_t x) {
+CKGEN_HD float to_float(q8_t x) {
     const uint32 rest = x.bits & 0x7fu;
     const uint32 small = __builtin_bit_cast(uint32, static_cast<float>(rest) * 0x1p-9f);
     const uint32 size = rest == 0x7fu ? 0x7fc00000u : rest < 8u ? small : (rest << 20) + (120u << 23);
@@ -36,14 +36,14 @@ CKGEN_HD float to_float(f8_t x) {
 template <class T>
 struct Convert;
 template <>
-struct Convert<f8_t> {
-    static CKGEN_HD f8_t from(float x) {
+struct Convert<q8_t> {
+    static CKGEN_HD q8_t from(float x) {
         const uint32 bits = __builtin_bit_cast(uint32, x), size = bits & 0x7fffffffu;
         const float shifted = __builtin_bit_cast(float, size) + 0x1p14f;  // the spacing of f32 there is 2^-9
         const uint32 small = __builtin_bit_cast(uint32, shifted) - __builtin_bit_cast(uint32, 0x1p14f);
         const uint32 normal = (size - (120u << 23) + 0x7ffffu + ((size >> 20) & 1u)) >> 20;
         const uint32 code = size < (121u << 23) ? small : size > 0x43e80000u ? 0x7fu : normal;
-        return f8_t{static_cast<uint8>(code | (bits >> 24 & 0x80u))};
+        return q8_t{static_cast<uint8>(code | (bits >> 24 & 0x80u))};
     }
 };
 """
@@ -104,7 +104,7 @@ def test_a_data_type_of_eight_bits_is_a_row_and_a_type_in_cpp(tmp_path: Path) ->
     insert(tmp_path / "ckgen/conv/dtypes.py", 'DType("f32"', DTYPE_ROW)
     insert(tmp_path / "templates/include/ckgen/types.hpp", "// N elements of T that move", ELEMENT_CPP)
     groups = """
-  - {name: g, family: xdl, generic: true, layout: NHWGC/GKYXC/NHWGK, dtype: f8}
-  - {name: d, operation: grouped_conv_bwd_data, family: xdl, generic: true, layout: NHWGK/GKYXC/NHWGC, dtype: f8}
+  - {name: g, family: xdl, generic: true, layout: NHWGC/GKYXC/NHWGK, dtype: q8}
+  - {name: d, operation: grouped_conv_bwd_data, family: xdl, generic: true, layout: NHWGK/GKYXC/NHWGC, dtype: q8}
 """
     assert "2 instances, 3 problems, 12 runs: all ok" in proof_of(tmp_path, groups)

@@ -16,7 +16,7 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.families.formulas import names_in
 from ckgen.families.registry import FAMILIES, RULES, families_with
 from ckgen.families.rule import Rule
-from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES
+from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, WMMA_ARCHES
 from ckgen.instance.checker import ARCH_NAMES, LAYOUT_NAMES, Checker
 from ckgen.instance.instance import FIELD_NAMES, Instance
 from ckgen.instance.rules_cpp import cpp_conditions, rule_sets
@@ -47,6 +47,8 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_bwd_data_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["wmma_base"]), WMMA_ARCHES) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["dl_base"]), tuple(ARCHES)) == []
 
 
 def test_there_is_one_example_for_each_rule() -> None:
@@ -122,12 +124,16 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, tma, halo, depthwise, bwd_data, tma_bwd_data, stationary, halo_bwd_data, depthwise_bwd_data = rule_sets()
+    mfma, wmma, dl, tma, halo, depthwise, bwd_data, *more = rule_sets()
+    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, halo_bwd_data, depthwise_bwd_data = more
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
     of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
     assert {rule.id for rule in (*bwd_data.rules, *bwd_data.arch_rules)} == of_bwd_data
     assert of_bwd_data - of_mfma == {"k1-divides", "pipeline-operation"}
     assert of_mfma - of_bwd_data == {"k1-slots"}
+    for own, family in ((wmma, "wmma"), (wmma_bwd_data, "wmma"), (dl, "dl"), (dl_bwd_data, "dl")):
+        wanted = {rule.id for rule in RULES if FAMILIES[family].has_rule(rule, own.operation)}
+        assert {rule.id for rule in (*own.rules, *own.arch_rules)} == wanted and own.families == (family,)
     of_tma = {rule.id for rule in RULES if FAMILIES["wavelet_tma"].has_rule(rule, BWD_WEIGHT)}
     of_tma_bwd_data = {rule.id for rule in (*tma_bwd_data.rules, *tma_bwd_data.arch_rules)}
     assert of_tma_bwd_data ^ of_tma == {"tma-vectors", "tma-data-vectors"}

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.families.registry import DERIVED_NAMES, FAMILIES
 from ckgen.instance.instance import (
     CONV_SPECS,
@@ -44,7 +43,7 @@ def _instances(operation: Operation) -> st.SearchStrategy[Instance]:
         stages=st.integers(1, 4),
         generic=st.booleans(),
         operation=st.just(operation.name),
-        function=FUNCTIONS if operation.fused else st.just(PASS_THROUGH),
+        function=FUNCTIONS,
     )
 
 
@@ -155,6 +154,7 @@ def test_derived_values_of_hoppers_wavelet() -> None:
     assert tma.family == "wavelet_tma" and tma.uses_tma and not instance().uses_tma
     assert derived(tma) == {
         "ndim": 2,
+        "as_stored": 1,
         "elem_bytes": 2,
         "c_bytes": 2,
         "block_size": 256,
@@ -215,4 +215,4 @@ def test_the_accumulators_hold_the_tile() -> None:
         if made.uses_tma:
             continue
         rows = 1 if made.a_k_major else made.a_vector
-        assert made.a_slices * rows * made.a_dst_vector * made.copy_threads == made.m_per_block * made.k_per_block
+        assert made.a_slices * rows * made.a_dst_vector * made.a_copy_threads == made.m_per_block * made.k_per_block

@@ -73,6 +73,7 @@ def cpp_struct(name: str, i: Instance) -> str:
         static constexpr int a_write = {i.a_write}, b_write = {i.b_write}, a_k1 = {i.a_k1}, b_k1 = {i.b_k1};
         static constexpr int pipeline_version = {i.pipeline_version};
         static constexpr bool interwave = {str(i.interwave).lower()};
+        static constexpr int groups_to_merge = {i.groups_to_merge};
         static constexpr bool generic = {str(i.generic).lower()};
     }};"""
 

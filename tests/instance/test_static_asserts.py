@@ -19,7 +19,9 @@ _TABLE = "it asserts the table itself"
 _ONE_STAGE = (
     "both sides are the sum of the same planes: derived.hpp has it for the allocation, the layouts for addresses"
 )
+_ONE_SIZE = "DType asserts that operands have one size"
 IMPLIED: dict[str, dict[str, Reason]] = {
+    "atom/fma.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},
     "atom/lane_map.hpp": {"Size == 32 || Size == 16": ("xdl-size",)},
     "atom/wgmma_operands.hpp": {
         "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels"
@@ -57,18 +59,21 @@ IMPLIED: dict[str, dict[str, Reason]] = {
             *("a-copy-cover", "b-copy-cover", "a-tile-vector", "b-tile-vector", "lds-write-width", "k-per-block-step"),
         ),
         "sizeof(V) == 2 * sizeof(Half)": ("vector-width",),
+        "sizeof(Source) == sizeof(FromVector) && sizeof(Target) == sizeof(ToVector)": "both vectors are one access",
         "Threads % run == 0 && parts % run_parts == 0": (
             *("a-copy-planes", "b-copy-planes", "a-tile-vector", "b-tile-vector", "lds-write-width"),
         ),
     },
     "block/wave_mma.hpp": {
-        "D::generic || atom::kMatrixUnit": ("atom-exists",),
+        "D::generic || atom::kMatrixUnit<D::matrix_unit>": ("atom-exists",),
+        "IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value": "the row of int8 in DTYPES says i32, others f32",
     },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
     },
     "epilogue/bwd_weight_store.hpp": {
+        "D::c_channels_last": ("groups-to-merge",),
         "Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2": "a row of LAYOUTS has such a weight",
     },
     "load/bwd_weight_loader.hpp": {
@@ -77,7 +82,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "op/device_grouped_conv_bwd_data_multiple_d.hpp": {
         "NumDTensor == DsLayout::Size()": "tree._types makes both lists from the tensors of one function",
     },
-    "op/impl/bwd_data.hpp": {
+    "op/device_grouped_conv_bwd_weight_multiple_d.hpp": {
+        "NumDTensor == DsDataType::Size()": "tree._types makes both lists from the tensors of one function",
+    },
+    "op/impl/fused.hpp": {
         "std::is_trivially_copyable_v<Function>": "functions.hpp.j2 makes structs with members of type float alone",
     },
     "epilogue/cshuffle.hpp": {
@@ -85,6 +93,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         # c_vector and b_vector are powers of two, and c_vector divides a group of LdsLayout: it is at most 8, and a
         # group is n_per_block, or 8 times b_vector, or a power of two of at least 16 that divides n_per_block.
         "constants_apart()": ("c-vector", "vector-width", "tile-n-waves"),
+    },
+    "config/derived_bwd_weight.hpp": {
+        "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
     },
     "config/derived_bwd_data.hpp": {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
@@ -110,6 +121,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/bwd_data_wavelet_tma.hpp": {
         "D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes": ("tma-n", "stationary-n"),
     },
+    "atom/wmma.hpp": {"Size == 16": ("wmma-atom",)},
+    "atom/wmma_host.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},
+    "atom/dot.hpp": {"Size == 32": ("dl-atom",), "sizeof(TA) == sizeof(TB)": _ONE_SIZE},
     "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is not a key of family xdl, so group.build gives it none"},
     "platform/amd.hpp": {
         "sizeof(V) == 16": "a fragment is a slot",

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import to_logical, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance

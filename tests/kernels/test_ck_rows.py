@@ -34,6 +34,21 @@ DATA = (
     f"{DATA_PREFIX}_f32_default_32x64x32_w0x1_xdl32_v8x8x4_k8x8_s1",  # reads of 32 bytes
 )
 
+BYTES_PREFIX = "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8"
+BYTES_DATA = "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8"
+INT8 = "grouped_conv3d_bwd_weight_wmma_ndhwgc_gkzyxc_ndhwgk_i8"
+INT8_DATA = "grouped_conv3d_bwd_data_wmma_gndhwk_gkzyxc_gndhwc_i8"
+BYTES = (
+    f"{BYTES_PREFIX}_default_64x128x32_w0x4_xdl32_v8x8x8_lds1x2_k8x8_s1",  # single bytes and pairs to LDS
+    f"{BYTES_PREFIX}_default_128x32x32_w0x2_xdl32_v8x2x2_lds4x1_k8x8_s1",
+    f"{BYTES_PREFIX}_1x1s1p0_32x64x32_w0x1_xdl32_v2x8x8_lds2x4_k8x8_s1",
+    f"{BYTES_DATA}_default_128x256x32_w0x4_xdl32_v4x4x4_lds16x2_k8x2_s1",
+    f"{BYTES_DATA}_default_128x32x32_w0x2_xdl32_v4x1x1_k8x8_s1",
+    f"{INT8}_default_64x64x32_w0x4_xdl16_v1x1x1_k8x8_s1",
+    f"{INT8}_1x1s1p0_16x64x64_w0x1_xdl16_v4x16x8_k8x8_s1",
+    f"{INT8_DATA}_default_32x64x128_w0x2_xdl16_v16x8x8_s1",
+)
+
 
 def rows(names: tuple[str, ...]) -> tuple[Instance, ...]:
     expansion = default_expansion()
@@ -62,8 +77,19 @@ def test_rows_of_backward_data(tmp_path: Path) -> None:
     assert len(done) == 2 * len(DATA) and [row for row in done if not row.ok] == []
 
 
+def test_rows_with_operands_of_8_bits(tmp_path: Path) -> None:
+    library = Library(link(tmp_path, write_tree(tmp_path, rows(BYTES))))
+    problem = make_problem(groups=2, batch=2, k=48, c=40, filter=[3, 2, 1], input=[5, 6, 3], pad=1, stride=[2, 1, 1])
+    pointwise = make_problem(groups=2, batch=3, k=80, c=16, filter=[1, 1, 1], input=[4, 5, 3])
+    named = [NamedProblem("strided", problem), NamedProblem("pointwise", pointwise)]
+    plan = make_plan(library, named, names=list(BYTES), split_ks=(1, 2), everything=True)
+    done = list(run_plan(library, plan, seed=7))
+    assert {case.instance for case in plan.cases} == set(BYTES)
+    assert [row for row in done if not row.ok] == []
+
+
 # Accesses of threads to one word of LDS: thread, byte, bytes, write or read; `|` is a barrier.
-HALVES = """#include <cstdlib>
+PARTS = """#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include "ckgen/platform/host_lds.hpp"
@@ -100,15 +126,19 @@ SAID = {
     "1:0+4w 2:2+2w": "LDS race at offset 0: write by",
     "1:0+4w | 3:0+4r 2:2+2w": "LDS race at offset 0: write by",
     "1:0+2w | 2:0+4r": "LDS read of bytes that nobody wrote",
+    "1:0+1w 2:1+1w 3:2+2w | 4:0+4r": "",
+    "1:0+1w 2:1+1w 3:3+1w | 4:0+4r": "LDS read of bytes that nobody wrote",
+    "1:0+2w 2:1+1w": "LDS race at offset 0: write by",
+    "1:0+1w 1:0+1r": "is not made of whole 4-byte words",
     "1:1+2w": "is not made of whole 4-byte words",
     "1:0+4w 1:0+2r": "is not made of whole 4-byte words",
 }
 
 
-def test_threads_may_write_halves_of_a_word(tmp_path: Path) -> None:
+def test_threads_may_write_parts_of_a_word(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, rows(WEIGHT[:1]))
-    (tmp_path / "halves.cpp").write_text(HALVES, encoding="utf-8")
-    compile_with(tmp_path, [f"-I{tree / 'include'}", "halves.cpp", "-o", "halves"])
+    (tmp_path / "parts.cpp").write_text(PARTS, encoding="utf-8")
+    compile_with(tmp_path, [f"-I{tree / 'include'}", "parts.cpp", "-o", "parts"])
     for accesses, message in SAID.items():
-        done = subprocess.run([tmp_path / "halves", accesses], capture_output=True, text=True, check=True)
+        done = subprocess.run([tmp_path / "parts", accesses], capture_output=True, text=True, check=True)
         assert message in done.stdout and bool(message) == bool(done.stdout), (accesses, done.stdout)

@@ -94,7 +94,8 @@ def type_string(made: Instance) -> str:
     tile = [made.block_size, made.m_per_block, made.n_per_block]
     atoms = [made.m_xdl_per_wave, made.n_xdl_per_wave]
     if made.operation == BWD_WEIGHT:
-        name = f"DeviceGroupedConvBwdWeight_Xdl_{wavelet}CShuffle"
+        fused = "" if made.function == "PassThrough" else "MultipleD"
+        name = f"DeviceGroupedConvBwdWeight{fused}_Xdl_{wavelet}CShuffle"
         front = [*tile, made.k_per_block // made.ak1]
         copies = [made.a_vector, made.a_dst_vector, made.b_vector, made.b_dst_vector]
         back = [made.ak1, *atoms, *copies, 1, 1, made.c_vector]

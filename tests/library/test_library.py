@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ckgen.conv.dtypes import Array, decode, element_of, encode
+from ckgen.conv.dtypes import Array, element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import TensorName, to_logical, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
@@ -235,7 +236,7 @@ def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path
         Library(tmp_path / "text.so")
     with pytest.raises(LibraryError, match="is not a ckgen library: .*ckgen_abi_version"):
         Library(ctypes.util.find_library("m") or "libm.so.6")
-    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 5"):
+    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 6"):
         Library(compile_stub(stub_folder, "WRONG_ABI"))
     with pytest.raises(LibraryError, match="holds no instance"):
         Library(compile_stub(stub_folder, "NO_INSTANCES"))

@@ -24,11 +24,15 @@ pytestmark = pytest.mark.compiles
 TOOLS = find_toolchain()
 SMALL = Instance("wavelet", WEIGHT_LAYOUTS[1], "f16", "Default", 64, 64, 32, 32, 4, 4, 2, 2, 2, 4, archs=WAVELET.archs)
 
+WMMA = Instance("wmma", WEIGHT_LAYOUTS[0], "f16", "Default", 128, 128, 64, 16, 0, 4, 8, 8, 8, 1)
+DOT = Instance("dl", WEIGHT_LAYOUTS[0], "f16", "Default", 128, 128, 16, 32, 0, 4, 4, 4, 8, 1)
+BF16 = replace(XDL, dtype="bf16")
+
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("isa") / "tree"
-    writer.apply(render_tree((WAVELET, SMALL, XDL, GENERIC), context()), folder)
+    writer.apply(render_tree((WAVELET, SMALL, XDL, GENERIC, WMMA, DOT, BF16), context()), folder)
     return folder
 
 
@@ -70,6 +74,33 @@ def test_an_architecture_without_matrix_instructions_has_a_main_loop_too(tree: P
     assert (loop.role, loop.tiles, loop.hot.matrix, loop.valu_per_matrix) == ("main", 1, 0, None)
     assert loop.hot.loads and loop.hot.lds_write and loop.hot.lds_read
     assert report.resources.wave_size == 32
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1151", "gfx1201"])
+def test_the_loop_of_wmma_has_few_other_vector_instructions(tree: Path, arch: str) -> None:
+    report, text = read(tree, WMMA, arch)
+    (loop,) = report.loops
+    assert loop.hot.matrix == 4 * 4 * 4 and loop.tiles == 1 and loop.valu_per_tile < 100
+    assert len(re.findall(r"v_wmma_f32_16x16x16_f16 ", text)) == loop.hot.matrix
+    resources = report.resources
+    assert (resources.vgpr_spills, resources.sgpr_spills, resources.scratch_bytes, resources.wave_size) == (0, 0, 0, 32)
+
+
+@pytest.mark.parametrize("arch", ["gfx1030", "gfx1200"])
+def test_the_loop_of_dot_products_has_little_else(tree: Path, arch: str) -> None:
+    """A lane multiplies 8 rows with 8 columns of 16 positions, two at once."""
+    report, text = read(tree, DOT, arch)
+    (loop,) = report.loops
+    assert len(re.findall(r"\bv_dot2c?_f32_f16", text)) == 8 * 8 * 16 // 2
+    assert 512 <= loop.valu_per_tile < 560 and loop.hot.matrix == 0
+    assert (report.resources.vgpr_spills, report.resources.scratch_bytes) == (0, 0)
+
+
+def test_gfx908_multiplies_two_bf16_per_lane(tree: Path) -> None:
+    report, text = read(tree, BF16, "gfx908")
+    (loop,) = report.loops
+    assert "v_mfma_f32_32x32x4bf16" in text and "bf16_1k" not in text
+    assert loop.hot.matrix == 2 * 2 * 32 // 4 and loop.tiles == 1
 
 
 def test_roles_are_found_by_what_loops_do() -> None:

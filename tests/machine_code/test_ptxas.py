@@ -31,6 +31,14 @@ def test_registers_limit_blocks(registers: int, blocks: int) -> None:
     assert (report.shared_bytes, report.blocks) == (XDL.lds_bytes, blocks)
 
 
+def test_the_kernel_that_adds_partial_sums_is_left_out() -> None:
+    reduction = SAID.format(registers=40).replace("'k'", f"'{XDL.name}_reduce_kernel'")
+    kernel = SAID.format(registers=96).replace("'k'", f"'{XDL.name}_kernel'").replace("16 bytes", "0 bytes")
+    for said in (reduction + kernel, kernel + reduction):
+        report = read_report(said, XDL, "sm_90a", SM_90A)
+        assert (report.registers, report.spill_bytes) == (96, 12)
+
+
 def test_shared_memory_limits_blocks() -> None:
     assert read_report(SAID.format(registers=32), TMA, "sm_90a", SM_90A).blocks == 1
     assert read_report(SAID.format(registers=32), XDL, "sm_90a", 3 * XDL.lds_bytes).blocks == 2

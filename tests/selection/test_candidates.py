@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from ckgen.conv.problem import ConvProblem, make_problem
-from ckgen.instance.instance import Instance
-from ckgen.operations.operation import BWD_DATA
+from ckgen.instance.instance import Instance, parse
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from ckgen.selection.candidates import FARTHEST, Choice, chain, runs_on, same_arch
 from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin
-from tests.support.specs import WEIGHT_LAYOUTS
+from ckgen.selection.takes import takes
+from tests.support.specs import WEIGHT_LAYOUTS, default_expansion
 from tests.support.trees import ARCHS, GENERIC, TMA, XDL
 
 ORIGIN = TableOrigin({}, "", "", "", "", "", "", "", "")
@@ -200,6 +201,7 @@ def test_architectures() -> None:
     assert same_arch("sm_90", "sm_90a") and not same_arch("sm_90a", "sm_80")
     assert not same_arch("gfx90a", "gfx90")
     assert runs_on(ARCHS, "gfx942") and not runs_on(ARCHS, "gfx1100")
+    assert runs_on(ARCHS, "host", True) and not runs_on(ARCHS, "sm_90a", True) and not runs_on(ARCHS, "sm_90", True)
     assert runs_on(ARCHS, "sm_80") and runs_on(ARCHS, "host") and runs_on(ARCHS, "")
     assert not runs_on(("sm_90a",), "") and runs_on((), "gfx1100")
 
@@ -208,3 +210,23 @@ def test_copies_by_rule_come_before_those_that_the_spec_gives() -> None:
     """CK's rows write less to LDS at once, although they read more from memory at once."""
     narrow = replace(SMALL, b_write=1, a_write=8, a_vector=8)
     assert names(PLANE, own=(narrow, SMALL)) == [SMALL.name, narrow.name]
+
+
+def test_few_channels_per_group_take_merged_groups() -> None:
+    """In set default, by the rule alone; single elements of merged groups only where they move less than the generic
+    instance."""
+    expansion = default_expansion()
+    members = frozenset(expansion.sets["default"])
+    own = tuple(i for i in expansion.instances if i.name in members)
+
+    def pick(groups: int, c: int, k: int, size: int) -> tuple[str, int]:
+        problem = make_problem(groups=groups, batch=32, k=k, c=c, filter=(3, 3), input=(size, size), pad=1)
+        choices = chain(problem, "f16", WEIGHT_LAYOUTS[1], "gfx942", own, (), operation=BWD_WEIGHT)
+        best = next(made for choice in choices if takes(made := parse(choice.name), problem))
+        return best.family, best.groups_to_merge
+
+    assert [pick(32, n, n, 56) for n in (2, 4, 8, 16)] == [("two_stage", n) for n in (8, 4, 2, 1)]
+    assert [pick(64, 1, n, 56) for n in (1, 2)] == [("two_stage", n) for n in (16, 8)]
+    assert pick(5, 3, 3, 28)[0] == "two_stage"
+    assert {pick(1, n, n, 56) for n in (64, 128)} == {("xdl", 1)}
+    assert pick(1, 3, 64, 224) == ("xdl", 1)

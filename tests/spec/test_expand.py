@@ -16,6 +16,7 @@ from ckgen.conv.layout import LAYOUTS
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError
 from ckgen.families.registry import FAMILIES
+from ckgen.hardware.archs import ARCHES
 from ckgen.instance.instance import CONV_SPECS, Instance
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec.models import AXES
@@ -23,12 +24,14 @@ from tests.support.specs import (
     DATA,
     ROOT,
     TMA,
+    USUAL_DTYPES,
     WAVELET,
     WEIGHT_LAYOUTS,
     XDL,
     default_expansion,
     expand_groups,
     instances_of,
+    usual_instances_of,
 )
 
 FACTS: dict[str, Any] = yaml.safe_load((DATA / "ck_rows.yaml").read_text(encoding="utf-8"))
@@ -77,17 +80,32 @@ def test_the_sizes_of_the_catalogue() -> None:
     hopper = tma + stationary + 4 * 2 * 3
     data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
-    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17)) + 5 * (3 * 2 + 1) + 4
+    fused_weight = 2 * 16 * 2 * 3 + 3 * 4 * 12
+    merged = 3 * 3 * 2 * 6 + 3 * 2 * (2 + 1) * 6 + 3 * 3 * 2 * 4
+    two_stage_rows = 2 * 2 * 2 * 6
+    ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17) + 2 * (2 * 7 + 2) + 1) + 5 * (3 * 2 + 1) + 4
+    ck_rows += two_stage_rows
+    ck_rows += 3 * 2 * 16 + 2 * 14  # operands of 8 bits
+    wmma_rows = 2 * (2 * 13 + 4 * 4) + 2 * (2 * 17 + 4 * 8)
     depthwise = 40 + 36
+    generic_types = 2 * 3 * 3
+    rdna_types = 2 * 2 * 2
+    types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + rdna_types
+    rdna = 2 * (6 * (2 * 9 + 4 * 3) + 4 * (2 * 10 + 3 * 3)) + wmma_rows + rdna_types
     first = 24 + 276, 9 + 198  # channels first: generic and tuned
     few = 3 * 3 * (2 + 3) + 3 * 3 * (3 + 7) + 3 * 3 * 3 * 2 + 3 * 3 * 2  # few channels: last and first, per operation
     narrow = few + 2 * (2 * 3 + 2 * 3 + 2 * 3 * 3) + 2 * 3 * 3  # depthwise: one group, and few groups
-    full = weight + data + fused + ck_rows + depthwise + sum(first) + narrow
-    others = 15 + 9 + 9 + 6 + 3 + 66 + 57 + 18  # few channels, depthwise, and tiles of 3 and 1 dimensions
-    default, quick = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + others, 3 * (4 + 3) + 2 + 3 + 5 + 2
-    ci = 60 + 51 + 24 + 8 + 9 + 7
-    chosen = {"ck_rows": ck_rows, "default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
+    full = weight + data + fused + fused_weight + ck_rows + depthwise + merged + types + rdna - rdna_types
+    full += sum(first) + narrow
+    default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + 3 * (5 + 2)
+    default += 199  # a large and a small tile of every other layout, data type and function
+    default += 66 + 48  # depthwise, few channels
+    quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4
+    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17
+    chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
+    chosen |= {"types": types, "rdna": rdna, "ck_rows": ck_rows + wmma_rows}
     chosen["torch"] = weight_tma + 15 + (11 + 4) * 3 * 2 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36
+    chosen["two_stage"] = merged + two_stage_rows
     depthwise += 2 * 30 + 2 * 3 * 3
     assert sizes == {"full": full, "depthwise": depthwise, "narrow": narrow, **chosen}
     assert len(expansion.instances) == sizes["full"]
@@ -104,18 +122,12 @@ def is_narrow(instance: Instance) -> bool:
     return instance.name in frozenset(default_expansion().sets["narrow"])
 
 
-def is_tile_of_other_dimensions(i: Instance) -> bool:
-    """True if set default has an instance of backward weight for 1 or 3 dimensions, besides wavelets and generics."""
-    plain = i.family == "xdl" and not i.generic and not is_ck_row(i) and i.conv_spec == "Default"
-    if (
-        not plain
-        or (i.m_per_block, i.n_per_block) not in ((128, 128), (64, 64))
-        or i.dtype not in ("f16", "bf16", "f32")
-    ):
+def is_default_two_stage(instance: Instance) -> bool:
+    """True for the vectors of all channels with merged groups up to 16, and for single elements with two numbers."""
+    if instance.family != "two_stage" or (instance.m_per_block, instance.n_per_block) != (16, 64):
         return False
-    if i.layout in ("NDHWGC/GKZYXC/NDHWGK", "NGCDHW/GKCZYX/NGKDHW"):
-        return {i.a_vector, i.b_vector} <= {1, 4, 8}
-    return i.layout == "NWGC/GKXC/NWGK" and i.b_vector >= 4
+    merged = {1: (2, 8), 2: ()}.get(instance.b_vector, (1, 2, 4, 8, 16))
+    return instance.groups_to_merge in merged
 
 
 def is_cks_wavelet(instance: Instance) -> bool:
@@ -197,10 +209,16 @@ def test_layouts_that_the_family_does_not_have_are_found_among_others() -> None:
     assert [removed.violations[0].rule.id for removed in expansion.removed] == ["tma-layout"]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", CHANNELS_LAST_LAYOUTS)
+FUSED_LAYOUT = "NDHWGC/GKZYXC/NDHWGK"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "layout", "function"),
+    [(dtype, layout, "PassThrough") for dtype in USUAL_DTYPES for layout in CHANNELS_LAST_LAYOUTS]
+    + [(dtype, FUSED_LAYOUT, word) for dtype in ("f16", "f32", "bf16_f32_bf16") for word in ("Bilinear", "Scale")],
+)
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
-def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
+def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, function: str, conv_spec: str) -> None:
     """Each row has CK's vectors, or those that tests/data/ck_rows.yaml lists with a reason."""
     differs = FACTS["differs"]
     wanted = []
@@ -211,13 +229,14 @@ def test_xdl_has_every_row_of_cks_tables_and_no_other(dtype: str, layout: str, c
         as_ck_row(instance)
         for instance in default_expansion().instances
         if instance.family == "xdl" and not instance.generic and not is_ck_row(instance) and not is_narrow(instance)
-        if (instance.dtype, instance.layout, instance.conv_spec) == (dtype, layout, conv_spec)
+        if (instance.dtype, instance.layout, instance.conv_spec, instance.function)
+        == (dtype, layout, conv_spec, function)
     ]
     assert len(made) == 16
     assert sorted(map(key, made)) == sorted(wanted)
 
 
-@pytest.mark.parametrize("dtype", OPERATIONS[BWD_DATA].dtypes)
+@pytest.mark.parametrize("dtype", [dtype for dtype in OPERATIONS[BWD_DATA].dtypes if dtype in USUAL_DTYPES])
 @pytest.mark.parametrize("layout", [layout for layout in OPERATIONS[BWD_DATA].layouts if layout.endswith("C")])
 @pytest.mark.parametrize("conv_spec", CONV_SPECS)
 def test_backward_data_has_every_row_of_cks_table_and_no_other(dtype: str, layout: str, conv_spec: str) -> None:
@@ -247,12 +266,18 @@ def test_what_differs_from_ck_takes_more_problems() -> None:
 
 
 def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture() -> None:
-    generic = [instance for instance in default_expansion().instances if instance.generic]
+    generic = [i for i in default_expansion().instances if i.generic and i.dtype in USUAL_DTYPES]
     plain = Counter((i.layout, i.dtype) for i in generic if i.function == PASS_THROUGH)
-    assert plain == Counter((layout, dtype) for o in OPERATIONS.values() for layout in o.layouts for dtype in o.dtypes)
+    assert plain == Counter(
+        (layout, dtype)
+        for o in OPERATIONS.values()
+        for layout in o.layouts
+        for dtype in o.dtypes
+        if dtype in USUAL_DTYPES
+    )
     for made in generic:
         assert (made.a_vector, made.b_vector, made.c_vector, made.conv_spec) == (1, 1, 1, "Default")
-        assert made.archs == ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+        assert made.archs == tuple(ARCHES)
 
 
 def has_machine_code_table(instance: Instance) -> bool:
@@ -263,11 +288,12 @@ def has_machine_code_table(instance: Instance) -> bool:
 def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
-    made = [instance for instance in instances_of(BWD_WEIGHT) if instance.name in members]
-    assert 50 <= len(made) <= 95
-    everywhere = [i for i in instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
+    made = [instance for instance in usual_instances_of(BWD_WEIGHT) if instance.name in members]
+    assert 55 <= len(made) <= 140
+    everywhere = [i for i in usual_instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
+    assert {i.function for i in made} == {i.function for i in everywhere}
     assert {i.layout for i in made if i.family == "wavelet"} == {NHWGC, "NDHWGC/GKZYXC/NDHWGK"}
     assert {i.math_waves for i in made if i.family == "wavelet"} == {2, 4}
     assert any(i.a_vector < i.b_vector for i in made)
@@ -278,9 +304,9 @@ def test_the_ci_set_has_every_path() -> None:
 
 def test_the_ci_set_has_every_path_of_backward_data() -> None:
     members = frozenset(default_expansion().sets["ci"])
-    every = [i for i in instances_of(BWD_DATA) if has_machine_code_table(i)]
+    every = [i for i in usual_instances_of(BWD_DATA) if has_machine_code_table(i)]
     made = [instance for instance in every if instance.name in members]
-    assert 45 <= len(made) <= 75
+    assert 45 <= len(made) <= 95
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in every}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in every}
     assert {i.function for i in made} == {i.function for i in every}
@@ -290,21 +316,31 @@ def test_the_ci_set_has_every_path_of_backward_data() -> None:
     assert {(i.a_vector > 1, i.c_vector > 1) for i in first} == {(False, False), (False, True), (True, False)}
 
 
+def is_usual_tile(made: Instance) -> bool:
+    """True for the large and the small tile of which set default has one for every layout."""
+    size = (made.m_per_block, made.n_per_block, made.block_size)
+    usual = size == (128, 128, 256) or (size == (64, 64, 64) and made.a_vector >= 4)
+    kept = made.conv_spec == "Default" and not is_ck_row(made)
+    return usual and kept and made.family == "xdl" and made.m_per_xdl == 32
+
+
 def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
         i.name
-        for i in instances_of(BWD_WEIGHT)
+        for i in usual_instances_of(BWD_WEIGHT)
+        if i.function == "PassThrough"
         if i.family == "wavelet"
         or i.generic
         or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
+        or is_usual_tile(i)
+        or (i.layout == NHWGC and is_default_two_stage(i))
         or (i.layout == PYTORCHS and (i.m_per_block, i.n_per_block) in ((128, 128), (64, 64), (16, 32)))
         or (i.family == "depthwise" and i.layout in (NHWGC, PYTORCHS) and i.dtype in ("f16", "bf16", "f32"))
-        or is_tile_of_other_dimensions(i)
     ]
-    weights = {instance.name for instance in instances_of(BWD_WEIGHT)}
+    weights = {i.name for i in usual_instances_of(BWD_WEIGHT) if i.function == "PassThrough"}
     assert [name for name in expansion.sets["default"] if name in weights] == expected
-    plain = {i.layout for i in instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
+    plain = {i.layout for i in usual_instances_of(BWD_DATA) if i.generic and i.name in expansion.sets["default"]}
     assert plain == set(OPERATIONS[BWD_DATA].layouts)
 
 

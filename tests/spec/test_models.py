@@ -97,9 +97,9 @@ def test_the_schema_has_every_key_with_a_description() -> None:
 def test_the_schema_lets_editors_complete_words() -> None:
     schema = json_schema()
     one, many = properties(schema, "Axes")["dtype"]["anyOf"]
-    assert one["enum"] == ["f16", "bf16", "f32", "bf16_f32_bf16"]
+    assert one["enum"] == ["f16", "bf16", "f32", "bf16_f32_bf16", "i8", "f32_comp_tf32", "f16_comp_bf8_f8"]
     assert many["items"] == one
-    families = ["xdl", "wavelet", "wavelet_tma", "stationary", "halo", "depthwise"]
+    families = ["xdl", "two_stage", "wavelet", "wmma", "dl", "wavelet_tma", "stationary", "halo", "depthwise"]
     assert properties(schema, "Group")["family"]["enum"] == families
     assert {"type": "string", "enum": ["full", "small"]} in schema["$defs"]["Vector"]["anyOf"]
     assert any("pattern" in option for option in schema["$defs"]["Tile"]["anyOf"])

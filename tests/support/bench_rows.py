@@ -70,7 +70,7 @@ def rows(run_id: int = 1) -> list[ResultRow]:
 
 
 def compile_fatal(folder: Path, kind: str) -> Path:
-    """The library of tests/data/stub_library/fatal.c; `kind` is ABORT or HANG. Fails without a C compiler."""
+    """The library of tests/data/stub_library/fatal.c; `kind` is ABORT, HANG or ONCE. Fails without a C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     assert compiler, "the tests need a C compiler, cc or gcc, on PATH"
     source, path = ROOT / "tests" / "data" / "stub_library" / "fatal.c", folder / f"fatal-{kind.lower()}.so"

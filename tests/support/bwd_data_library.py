@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import ELEMENTS, decode, encode
+from ckgen.conv.dtypes import ELEMENTS
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import BUILTINS, Function
 from ckgen.operations.bwd_data import backward_data
 from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.reference import summing_allowance
-from ckgen.verify.reference_bwd_data import DTensor, allowance, fused
+from ckgen.verify.reference_fused import DTensor, allowance, fused
 from tests.support.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ HERE = ROOT / "tests/data/bwd_data_host"
 PLANNED_SOURCES = (
     *("op/planned", "op/runner", "kernels/repack", "plan/plan", "plan/problem_checks", "plan/memory_overlap"),
     *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
+    "plan/fusion_checks",
     *(
         "plan/bwd_data_halo",
         "plan/bwd_data_depthwise",

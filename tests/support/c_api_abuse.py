@@ -230,14 +230,18 @@ def abuse_memory(caller: Caller, at: int) -> None:
 def main(path: str) -> None:
     library, caller = Library(path), Caller(path)
     layouts = ("NHWGC/GKYXC/NHWGK", "NHWGK/GKYXC/NHWGC")
-    wanted = [(BWD_WEIGHT, "", layouts[0]), (BWD_DATA, "PassThrough", layouts[1]), (BWD_DATA, "Bilinear", layouts[1])]
+    wanted = [
+        (BWD_WEIGHT, "PassThrough", layouts[0]),
+        (BWD_DATA, "PassThrough", layouts[1]),
+        (BWD_DATA, "Bilinear", layouts[1]),
+    ]
     instances = [
         next(
             at
             for at, one in enumerate(library.instances)
             if (one.operation, one.layout, one.dtype) == (operation, layout, "f32")
             and one.generic
-            and (operation == BWD_WEIGHT or one.function == function)
+            and one.function == function
         )
         for operation, function, layout in wanted
     ]

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ckgen.conv.dtypes import decode, element_of, encode
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import to_logical
 from ckgen.conv.problem import ConvProblem
+from ckgen.elementwise.function import Function
 from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
@@ -42,14 +44,16 @@ def ending(status: int) -> str:
     return f"was killed by {signal.Signals(-status).name}; did memory run out?"
 
 
-def write_tree(folder: Path, instances: Sequence[Instance]) -> Path:
-    """The rendered tree of ``instances`` below ``folder``, configured for the host."""
+def write_tree(folder: Path, instances: Sequence[Instance], functions: Sequence[Function] = ()) -> Path:
+    """The rendered tree of ``instances`` below ``folder``, configured for the host; ``functions`` are those of the
+    spec."""
     tree = folder / "tree"
-    for path, text in render_tree(instances, load_context(GenerateCommand(), "", {})).items():
+    for path, text in render_tree(instances, load_context(GenerateCommand(), "", {}, functions)).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A")  # the host also executes code for that architecture
+    # The host also executes code for those architectures.
+    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A", "CKGEN_HAS_AMD_ONLY")
     config = "#pragma once\n" + "".join(f"#define {macro} 1\n" for macro in macros)
     (tree / "include/ckgen/config.h").write_text(config)
     return tree

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from ckgen.conv.dtypes import DTYPES, ELEMENTS
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.spec.collect import parse
@@ -59,6 +60,17 @@ def expand_groups(*groups: dict[str, Any], **top: Any) -> Expansion:
 def default_expansion() -> Expansion:
     """The repository's own instances.yaml."""
     return expand(parse(loads((ROOT / "instances.yaml").read_text(encoding="utf-8"))))
+
+
+# Data types whose tensors are floating-point and are multiplied as they are; others exist for a few layouts only.
+USUAL_DTYPES = tuple(
+    name for name, dtype in DTYPES.items() if dtype.as_stored and not ELEMENTS[dtype.operand_type].integer
+)
+
+
+def usual_instances_of(operation: str) -> tuple[Instance, ...]:
+    """The instances of USUAL_DTYPES of the repository's own instances.yaml for one operation."""
+    return tuple(made for made in instances_of(operation) if made.dtype in USUAL_DTYPES)
 
 
 def instances_of(operation: str) -> tuple[Instance, ...]:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckgen.conv.dtypes import decode, element_of
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode
 from ckgen.conv.layout import to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.elementwise.function import PASS_THROUGH

@@ -37,7 +37,7 @@ def test_ck_case(host_library: Library, plan: Plan, name: str) -> None:
 
 
 def test_every_instance_took_part(host_library: Library, plan: Plan) -> None:
-    """Except pointwise channels-first rows: their vectors need images of another size than CK's 1x1 cases."""
+    """Except pointwise rows of channels-first layouts: their vectors need other images than CK's 1x1 cases."""
     names = set(names_of(host_library, BWD_WEIGHT))
     left = [host_library.instance(name) for name in names - {case.instance for case in plan.cases}]
     assert all(one.pointwise and not LAYOUTS[one.layout].channels_last and one.b_vector > 1 for one in left)

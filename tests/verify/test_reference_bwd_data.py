@@ -1,4 +1,4 @@
-"""Compare ckgen.verify.reference_bwd_data with plain loops, the convolution and the GEMM view, and its allowance with
+"""Compare ckgen.verify.reference_fused with plain loops, the convolution and the GEMM view, and its allowance with
 f32.
 """
 
@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ckgen.conv.dtypes import ELEMENTS, Float64, decode, encode
+from ckgen.conv.dtypes import ELEMENTS, Float64
+from ckgen.conv.encoding import decode, encode
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.conv.sub_gemms import decompose
 from ckgen.elementwise.error_bounds import Bounded
@@ -20,7 +21,7 @@ from ckgen.elementwise.function import BUILTINS, make_function
 from ckgen.operations.bwd_data import backward_data
 from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.reference import summing_allowance
-from ckgen.verify.reference_bwd_data import (
+from ckgen.verify.reference_fused import (
     D_LAYOUTS,
     DTensor,
     allowance,
@@ -123,7 +124,7 @@ LENGTHS = (3, 2, 5, 4, 6)  # G, N, C, H, W
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
-@pytest.mark.parametrize("layout", D_LAYOUTS[2])
+@pytest.mark.parametrize("layout", D_LAYOUTS["in", 2])
 def test_d_of_every_layout_and_type_is_read_in_logical_order(layout: str, dtype: str) -> None:
     g, n, c, h, w = np.indices(LENGTHS)
     full = (c + 8 * g + (0 if layout in ("GC", "G_C") else 32 * n + 64 * h + 256 * w)) / 16.0

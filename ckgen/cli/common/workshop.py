@@ -7,7 +7,7 @@ generated into a separate tree below build/, so that a build never mixes two sel
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,22 +64,46 @@ def refuse_archs(library: Path, archs: Sequence[str]) -> None:
 
 
 def build_library(
-    place: Workplace, platform: Platform, *, jobs: int, archs: Sequence[str], options: Sequence[str]
+    place: Workplace,
+    platform: Platform,
+    *,
+    jobs: int,
+    archs: Sequence[str],
+    options: Sequence[str],
+    environment: Mapping[str, str] | None = None,
 ) -> Path:
-    """Configure, compile what changed, and return the library's path."""
+    """Configure, compile what changed, and return the library's path. ``environment`` is added to the build's."""
     from ckgen.build import cmake as build
 
+    named = cmake_options(place, platform, archs, options)
+    with logged(place, f"building {place.tree} for {platform}") as on_line:
+        made = build.build(
+            *(place.tree, platform, place.build_dir),
+            jobs=jobs,
+            archs=archs,
+            options=named,
+            on_line=on_line,
+            environment=environment,
+        )
+    console.note(f"built in {made.seconds:.1f} s")
+    return made.library
+
+
+def cmake_options(place: Workplace, platform: Platform, archs: Sequence[str], options: Sequence[str]) -> dict[str, str]:
+    """CMake's variables for texts NAME=VALUE; also prints how many instances this build leaves out."""
     _tell_left_out(place.tree, platform, archs)
     named = dict(_option(text) for text in options)
     if "CKGEN_BUILD_EXAMPLES" in named and (examples := examples_dir()) is not None:
         named.setdefault("CKGEN_EXAMPLES_DIR", str(examples))
+    return named
+
+
+@contextmanager
+def logged(place: Workplace, what: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call with each line of a build, which writes it to the build's log and shows it."""
     log = place.build_dir / LOG
-    with console.status(f"building {place.tree} for {platform}, log: {log}") as show, _logging(log, show) as on_line:
-        made = build.build(
-            place.tree, platform, place.build_dir, jobs=jobs, archs=archs, options=named, on_line=on_line
-        )
-    console.note(f"built in {made.seconds:.1f} s")
-    return made.library
+    with console.status(f"{what}, log: {log}") as show, _logging(log, show) as on_line:
+        yield on_line
 
 
 @contextmanager
@@ -108,13 +132,17 @@ def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> No
     from ckgen.build.cmake import is_built
     from ckgen.build.targets import check_declared
     from ckgen.errors import CkgenError, Diagnostic
+    from ckgen.families.registry import FAMILIES
     from ckgen.generate.manifest import load_manifest
 
     manifest = load_manifest(tree)
     records = manifest.instances if manifest else ()
     if records:
         check_declared(targets, [record.archs for record in records])
-    left_out = [record for record in records if not is_built(record.archs, platform, targets)]
+    families = {record.name: FAMILIES[record.fields["family"]] for record in records}
+    left_out = [
+        record for record in records if not is_built(record.archs, platform, targets, families[record.name].amd_only)
+    ]
     if not left_out:
         return
     only = ", ".join(dict.fromkeys(arch for record in left_out for arch in record.archs))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 
 from ckgen.cli.common.build_options import arch_option, define_option, jobs_option, platform_option
+from ckgen.cli.common.cluster_option import cluster_option
 from ckgen.cli.common.options import (
     PATH,
     filters_argument,
@@ -125,4 +126,5 @@ class BenchOptions:
     commit: Annotated[
         str | None, click.option("--commit", metavar="TEXT", help="Commit to store with the rows; default: from git.")
     ]
+    cluster: Annotated[str | None, cluster_option("the rows")]
     as_json: Annotated[bool, json_option]

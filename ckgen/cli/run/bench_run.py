@@ -10,11 +10,13 @@ import click
 
 from ckgen.bench.claim import claimed
 from ckgen.bench.job import Job, Settings
+from ckgen.bench.measuring import Measuring
 from ckgen.bench.origin import make_origin, spec_digest
 from ckgen.bench.plan import SPLIT_KS, make_jobs
 from ckgen.bench.runner import BenchRun, Limits, failures
 from ckgen.bench.store import ResultRow, Store
 from ckgen.cli.common import console
+from ckgen.cli.common.cluster_option import open_pool
 from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
@@ -24,6 +26,7 @@ from ckgen.cli.run.bench_options import BenchOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import Manifest, load_manifest
 from ckgen.instance.filters import filtered
+from ckgen.library.digest import file_digest
 from ckgen.library.library import Library
 from ckgen.problems.choice import chosen, sample
 from ckgen.problems.sets import NamedProblem
@@ -40,11 +43,13 @@ def bench(options: BenchOptions) -> int:
     least, most = options.samples
     settings = Settings(min_samples=least, max_samples=most, sample_ms=options.sample_ms, cache=options.cache)
     options.store.parent.mkdir(parents=True, exist_ok=True)
+    work = Measuring(path.absolute(), file_digest(path), settings, options.job_seconds)
     with (
         claimed(options.store),
         Store(options.store) as store,
-        BenchRun(path, settings, store, Limits(options.job_seconds)) as run,
+        open_pool(options.cluster, work, library.platform) as pool,
     ):
+        run = BenchRun(pool, store, Limits(options.job_seconds))
         machine, references = run.machine()
         jobs = _jobs(options, library, manifest, () if options.no_reference else references)
         origin = make_origin(

@@ -45,6 +45,18 @@ class IsaOptions:
             "--loops", is_flag=True, help="Print the instruction mix of each loop instead of one line per instance."
         ),
     ]
+    simulate: Annotated[
+        bool,
+        click.option(
+            "--simulate",
+            is_flag=True,
+            help="Print simulated cycles per tile and where waves wait; AMD only, see docs/simulator.md.",
+        ),
+    ]
+    timeline: Annotated[
+        Path | None,
+        click.option("--timeline", type=PATH, help="With --simulate: write an SVG of each simulation to this folder."),
+    ]
     check: Annotated[
         bool,
         click.option(

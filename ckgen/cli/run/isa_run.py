@@ -16,6 +16,7 @@ from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
 from ckgen.cli.run.isa_nvidia_run import isa_nvidia
 from ckgen.cli.run.isa_options import IsaOptions
+from ckgen.cli.run.isa_simulated import simulated
 from ckgen.cost.model import bound_of
 from ckgen.errors import EXIT_FAILED, CkgenError, Diagnostic
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
@@ -26,7 +27,7 @@ from ckgen.machine_code.table import Table, differences, load_table, load_tables
 from ckgen.spec.limits import check_limits
 
 DEFAULT_ARCH = "gfx942"
-TABLE_ARCHS = ("gfx90a", "gfx942", "gfx950")
+TABLE_ARCHS = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")
 HEADERS = ("instance", "arch", "vgpr", "agpr", "sgpr", "spill", "scratch", "lds", "waves", "code")
 LOOP_HEADERS = (
     *("matrix", "valu", "salu", "lds r/w", "global", "wait", "barrier", "valu/matrix", "load valu/tile", "exposed"),
@@ -57,6 +58,7 @@ def isa(options: IsaOptions) -> int:
     chosen = selection.choose(loaded)
     check_declared(options.archs, [instance.archs for instance in chosen])
     place = workplace(selection, chosen=True, platform="isa")
+    _check_simulation(options, archs)
     if any(arch in NVIDIA_ARCHES for arch in archs):
         if options.check or options.write:
             raise click.UsageError("limits and tables are for AMD architectures")
@@ -71,8 +73,22 @@ def isa(options: IsaOptions) -> int:
         return _check(options, loaded, found)
     if options.write:
         return _write(options, found)
-    _show(options, found, {instance.name: instance for instance in chosen})
+    by_name = {instance.name: instance for instance in chosen}
+    if options.simulate:
+        reports = [report for item in found for report in item.reports]
+        pictures, as_json = options.timeline, options.as_json
+        return simulated(selection, reports, by_name, jobs=options.jobs, pictures=pictures, as_json=as_json)
+    _show(options, found, by_name)
     return 0
+
+
+def _check_simulation(options: IsaOptions, archs: Sequence[str]) -> None:
+    if options.timeline and not options.simulate:
+        raise click.UsageError("--timeline draws simulations: add --simulate")
+    if options.simulate and (options.check or options.write or options.loops):
+        raise click.UsageError("--simulate does not go with --check, --write or --loops")
+    if options.simulate and any(arch in NVIDIA_ARCHES for arch in archs):
+        raise click.UsageError("--simulate runs the machine code of AMD GPUs")
 
 
 def _default_archs(options: IsaOptions) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ def _require(options: SmokeOptions) -> None:
         raise click.UsageError("--emulate runs the machine code of AMD GPUs: add --platform amd")
     if options.library is not None:
         raise click.UsageError("--emulate compiles the instances of a tree; it does not take --library")
+    if options.cluster is not None:
+        raise click.UsageError("--emulate uses the cores of this machine (--jobs); it does not take --cluster")
     unknown = [arch for arch in options.archs if arch not in ARCHS]
     if unknown:
         message = f"the emulator does not know {unknown[0]}; it knows {', '.join(ARCHS)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from ckgen.cli.common.build_options import arch_option, define_option, jobs_option, platform_option
+from ckgen.cli.common.cluster_option import cluster_option
 from ckgen.cli.common.options import (
     PATH,
     filters_argument,
@@ -79,4 +80,5 @@ class SmokeOptions:
         bool,
         click.option("--brief", is_flag=True, help="Print one row per instance: its run closest to the tolerance."),
     ]
+    cluster: Annotated[str | None, cluster_option("the runs")]
     as_json: Annotated[bool, json_option]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from ckgen.cli.common import console
+from ckgen.cli.common.cluster_option import open_pool
 from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
@@ -17,9 +19,11 @@ from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import load_manifest
 from ckgen.instance.filters import filtered
 from ckgen.instance.instance import Instance
+from ckgen.library.digest import file_digest
 from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
 from ckgen.verify import plan as smoke_plan
+from ckgen.verify.checking import Checking, spread_plan
 from ckgen.verify.smoke import Row, run_plan
 
 HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance", "verdict")
@@ -43,12 +47,23 @@ def smoke(options: SmokeOptions) -> int:
         everything=options.all_pairs,
         cover_problems=not filters,
     )
-    rows: list[Row] = []
+    found: dict[int, Row] = {}
     with console.progress("smoke", len(plan.cases) + len(plan.gaps)) as step:
-        for row in run_plan(library, plan, seed=options.seed, allow_uncovered=options.allow_uncovered):
-            rows.append(row)
+        for at, row in _rows(options, library, plan):
+            found[at] = row
             step(row.problem)
-    return show(options, rows)
+    return show(options, [found[at] for at in sorted(found)])
+
+
+def _rows(options: SmokeOptions, library: Library, plan: smoke_plan.Plan) -> Iterator[tuple[int, Row]]:
+    """The rows with their places in the plan, as they finish. Without a cluster, this process runs them itself."""
+    if options.cluster is None:
+        yield from enumerate(run_plan(library, plan, seed=options.seed, allow_uncovered=options.allow_uncovered))
+        return
+    path = Path(library.path).absolute()
+    work = Checking(path, file_digest(path), library.platform, options.seed)
+    with open_pool(options.cluster, work, library.platform) as pool:
+        yield from spread_plan(pool, plan, library.platform, allow_uncovered=options.allow_uncovered)
 
 
 def show(options: SmokeOptions, rows: Sequence[Row]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckgen.machine_code.emulator.decode import Raw, literal_of, operand, pseudocode_of
+from ckgen.machine_code.emulator.float_texts import float_texts
 from ckgen.machine_code.emulator.instruction import EXEC, SCALAR, VCC, Decoded
 from ckgen.machine_code.emulator.pseudocode import translate
 from ckgen.machine_code.emulator.unsupported import Unsupported
@@ -19,7 +20,8 @@ def dual(raw: Raw, offset: int) -> Decoded:
         texts = pseudocode_of(raw.family).get(_ALIASES.get(name, name))
         if not texts:
             raise Unsupported(f"{name} in {raw.text}")
-        program = translate(texts.get("VOP2Op", next(iter(texts.values()))), zero_high=False)
+        text = float_texts(raw.family).get(name) or texts.get("VOP2Op", next(iter(texts.values())))
+        program = translate(text, zero_high=False)
         if program.writes != {"D0"}:
             raise Unsupported(f"{name} in {raw.text}")
         row = getattr(raw.fields, f"vdst{part}").offset - 256

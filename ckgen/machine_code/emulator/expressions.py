@@ -14,9 +14,12 @@ _TOKEN = re.compile(
 )
 TYPES = {"f16", "bf16", "f32", "f64", "i8", "i16", "i24", "i32", "i64", "u1", "i1", "u3", "u4", "u8", "u16", "u24"}
 TYPES |= {"u32", "u64", "b8", "b16", "b32", "b64"}
-_RENAMED = {name: f"{name}_" for name in ("trunc", "floor", "sqrt", "fma", "abs", "ldexp", "sign", "log2", "fract")}
+_RENAMED = {
+    name: f"{name}_" for name in ("trunc", "floor", "sqrt", "fma", "abs", "ldexp", "sign", "log2", "fract", "ceil")
+}
 _FUNCTIONS = {*_RENAMED, "signext", "signext_from_bit", "isNAN", "isINF", "isSignalNAN", "isQuietNAN", "exponent"}
-_FUNCTIONS |= {"permuted_byte"}
+_FUNCTIONS |= {"permuted_byte", "least", "most", "least_num", "most_num", "middle", "middle_num", "rndne", "ceil"}
+_FUNCTIONS |= {"f32_cut_to_f16", "byte_to_f32", "f32_to_byte", "fraction_of", "exponent_of"}
 _CONVERSION = re.compile(r"[fiub]f?\d+_to_[fiub]f?\d+$")
 _WIDE = {"U": "u128", "I": "i128", "B": "u128"}
 _ORDER: tuple[tuple[str, ...], ...] = (
@@ -96,7 +99,8 @@ class Expressions:
         left = self._level(level + 1)
         while self._peek() in _ORDER[level]:
             operator = self._take()
-            left = f"({left} {'!=' if operator == '<>' else operator} {self._level(level + 1)})"
+            right = self._level(level + 1)
+            left = f"unlike({left}, {right})" if operator == "<>" else f"({left} {operator} {right})"
         return left
 
     def _power(self) -> str:

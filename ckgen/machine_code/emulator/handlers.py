@@ -29,7 +29,7 @@ _FLAGS: tuple[str, ...] = (
 _FLAGS += ("-fno-trapping-math", "-fno-strict-aliasing", "-w")
 _FIXED = {"memory": 0, "scalar_load": 1, "matrix": 2}
 _PER_LIBRARY = 400
-_PRELUDE = """#include "numbers.hpp"
+_PRELUDE = """#include "floats.hpp"
 #if defined(__clang__)
 #define PARALLEL _Pragma("clang loop vectorize(assume_safety)")
 #else

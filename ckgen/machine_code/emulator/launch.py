@@ -16,6 +16,8 @@ from ckgen.machine_code.emulator.handlers import Handlers
 from ckgen.machine_code.emulator.instruction import Decoded, NativeInstruction
 from ckgen.machine_code.emulator.lines import SourceLines
 from ckgen.machine_code.emulator.program import Decoder
+from ckgen.machine_code.emulator.trace import Recorder, Trace, recorder
+from ckgen.machine_code.emulator.unsupported import Unsupported
 
 MAX_STEPS = 40_000_000  # per launch; more means an endless loop
 _SPACING = 1 << 40  # between the arrays of a launch
@@ -39,7 +41,7 @@ class _Launch(ctypes.Structure):
     _fields_ += [(name, ctypes.c_uint32) for name in ("region_count", "lds_bytes", "scratch_bytes", "wave_size")]
     _fields_ += [(name, ctypes.c_uint32) for name in ("threads", "blocks", "kernarg_register", "block_register")]
     _fields_ += [("kernarg", ctypes.c_uint64), ("unordered_stores", ctypes.c_uint32), ("late", ctypes.c_uint32)]
-    _fields_ += [("seed", ctypes.c_uint64), ("max_steps", ctypes.c_uint64)]
+    _fields_ += [("seed", ctypes.c_uint64), ("max_steps", ctypes.c_uint64), ("trace", ctypes.c_void_p)]
 
 
 class _Report(ctypes.Structure):
@@ -127,14 +129,33 @@ class Emulator:
         self._handlers: dict[int, Handlers] = {}
         self._decoders: dict[str, Decoder] = {}
 
+    def compile(self, code: CodeObject, *, lenient: bool = False) -> None:
+        """Compile what the instructions of all kernels need, which is faster than kernel by kernel. Kernels that
+        cannot be run raise Unsupported; a lenient call leaves that to prepare()."""
+        bodies: dict[int, set[str]] = {}
+        for kernel in code.kernels.values():
+            known = bodies.setdefault(kernel.wave_size, set())
+            try:
+                known.update(item.body for item in self._decoded(code, kernel) if item.body)
+            except Unsupported:
+                if not lenient:
+                    raise
+        for wave, needed in bodies.items():
+            self._handlers_of(wave).require(needed)
+
+    def _handlers_of(self, wave: int) -> Handlers:
+        if wave not in self._handlers:
+            self._handlers[wave] = Handlers(self._folder, wave)
+        return self._handlers[wave]
+
+    def _decoded(self, code: CodeObject, kernel: Kernel) -> list[Decoded]:
+        decoder = self._decoders.setdefault(code.arch, Decoder(code.arch))
+        return decoder.instructions(code.image, kernel.entry)
+
     def prepare(self, code: CodeObject, name: str) -> Prepared:
         """Decode a kernel and compile what its instructions need."""
         kernel = code.kernels[name]
-        if kernel.wave_size not in self._handlers:
-            self._handlers[kernel.wave_size] = Handlers(self._folder, kernel.wave_size)
-        handlers = self._handlers[kernel.wave_size]
-        decoder = self._decoders.setdefault(code.arch, Decoder(code.arch))
-        decoded = decoder.instructions(code.image, kernel.entry)
+        handlers, decoded = self._handlers_of(kernel.wave_size), self._decoded(code, kernel)
         handlers.require(item.body for item in decoded if item.body)
         index_of = {item.offset: at for at, item in enumerate(decoded)}
         native = (NativeInstruction * len(decoded))()
@@ -152,12 +173,14 @@ class Emulator:
         arguments: bytes,
         memory: Memory,
         schedule: Schedule,
+        record: Recorder | None = None,
     ) -> Done:
         """Run `blocks` workgroups of `threads` threads. Raises Fault."""
         kernel = prepared.kernel
         kernarg = memory.add("the kernel's arguments", np.frombuffer(arguments, np.uint8).copy(), writable=False)
         regions = memory.native()
         launch = _Launch(
+            trace=record.handle if record else None,
             code=ctypes.addressof(prepared.native),
             count=len(prepared.code),
             regions=ctypes.addressof(regions),
@@ -181,6 +204,14 @@ class Emulator:
         if failed:
             raise Fault(_told(prepared, report, [array.name for array in memory.arrays]))
         return Done(report.steps, report.used)
+
+    def traced(
+        self, prepared: Prepared, arch: str, blocks: int, threads: int, arguments: bytes, memory: Memory
+    ) -> Trace:
+        """Run `blocks` workgroups with their waves in order, and record what they execute. Raises Fault."""
+        with recorder(prepared.handlers.core) as record:
+            self.launch(prepared, arch, blocks, threads, arguments, memory, Schedule(False, 1), record)
+            return record.read()
 
 
 def _told(prepared: Prepared, report: _Report, names: list[str]) -> str:

@@ -27,6 +27,9 @@ TEXTS = {
     "V_PK_MOV_B32": "D0[31 : 0] = S0[OPSEL[0].i32 * 32 + 31 : OPSEL[0].i32 * 32];\n"
     "D0[63 : 32] = S1[OPSEL[1].i32 * 32 + 31 : OPSEL[1].i32 * 32]",
     "V_NOP": "",
+    "V_MAD_LEGACY_U16": "D0.u32 = 32'U(S0.u16 * S1.u16 + S2.u16) & 0xffffU",  # the high half becomes 0
+    "V_MAD_LEGACY_I16": "D0.u32 = 32'U(S0.i16 * S1.i16 + S2.i16) & 0xffffU",
+    "V_SAD_U32": "D0.u32 = (S0.u32 > S1.u32 ? S0.u32 - S1.u32 : S1.u32 - S0.u32) + S2.u32",
     # "CDNA3 ISA", V_DIV_FIXUP_F32: the quotient S0 with the special cases of the numerator S2 and denominator S1.
     "V_DIV_FIXUP_F32": """
         sign_out = (sign(S1.f32) ^ sign(S2.f32));
@@ -39,6 +42,16 @@ TEXTS = {
         else D0.f32 = sign_out != 0 ? -abs(S0.f32) : abs(S0.f32)
         endif""",
 }
+# Sums and differences of unsigned numbers with the modifier clamp.
+SATURATED: dict[str, str] = {}
+for _bits in (16, 32):
+    _sum = f"64'U(S0.u{_bits}) + 64'U(S1.u{_bits})"
+    _most = f"{(1 << _bits) - 1}ULL"
+    SATURATED |= dict.fromkeys(
+        (f"V_ADD_U{_bits}", f"V_ADD_NC_U{_bits}"), f"D0.u{_bits} = {_bits}'U({_sum} > {_most} ? {_most} : {_sum})"
+    )
+    _less = f"S0.u{_bits} > S1.u{_bits} ? S0.u{_bits} - S1.u{_bits} : {_bits}'U(0)"
+    SATURATED |= dict.fromkeys((f"V_SUB_U{_bits}", f"V_SUB_NC_U{_bits}"), f"D0.u{_bits} = {_less}")
 # C++ bodies of instructions that read or write other lanes. They take all lanes, active or not.
 _FIRST = "const u64 exec = w.exec();\nconst int lane = exec == 0 ? 0 : __builtin_ctzll(exec);\n"
 _LANE = "const int lane = int(scalar32(w, i, 1)) & (w.size - 1);\n"
@@ -49,6 +62,10 @@ BODIES = {
     "V_READLANE_B32": _LANE + _SPACE + _READ,
     "V_WRITELANE_B32": _LANE + "w.v[i.d0][lane] = scalar32(w, i, 0);",
 }
+SWAP = """u32* d = w.v[i.d0]; u32* e = w.v[i.d1];
+for(int lane = 0; lane < kWave; ++lane)
+    if(w.lane_mask[lane])
+        std::swap(d[lane], e[lane]);"""
 # gfx90a's names at numbers at which later CDNA has other instructions; the decoder knows the later ones.
 GFX90A_NAMES = {"V_FMAMK_F32": "V_MADMK_F32", "V_FMAAK_F32": "V_MADAK_F32"}
 GFX90A_TEXTS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ckgen.machine_code.emulator.decode import Raw, is_exec, literal_of, operand, pseudocode_of, scalar_number
 from ckgen.machine_code.emulator.expressions import Program
+from ckgen.machine_code.emulator.float_texts import float_texts
 from ckgen.machine_code.emulator.instruction import (
     ALU,
     BRANCH,
@@ -24,10 +25,7 @@ _BITS = {"B32": 32, "I32": 32, "U32": 32, "F32": 32, "B64": 64, "I64": 64, "U64"
 
 def scalar(raw: Raw, offset: int) -> Decoded:
     """A scalar ALU instruction or a branch."""
-    texts = pseudocode_of(raw.family).get(raw.name)
-    if not texts:
-        raise Unsupported(f"{raw.name}, which has no pseudocode")
-    program = translate(next(iter(texts.values())), zero_high=False)
+    program = translate(_text(raw), zero_high=False)
     out = Decoded(raw.name, raw.text, offset, raw.size, BRANCH if "PC" in program.writes else ALU)
     if out.kind == BRANCH:
         simm = raw.get("simm16")
@@ -42,13 +40,23 @@ def scalar(raw: Raw, offset: int) -> Decoded:
     return out
 
 
+def _text(raw: Raw) -> str:
+    floats = float_texts(raw.family)  # a scalar instruction of floats means what the vector instruction does
+    if (name := f"V{raw.name[1:]}") in floats:
+        return floats[name]
+    texts = pseudocode_of(raw.family).get(raw.name)
+    if not texts:
+        raise Unsupported(f"{raw.name}, which has no pseudocode")
+    return next(iter(texts.values()))
+
+
 def _sources(raw: Raw, out: Decoded) -> int:
     """Set the sources and the result; return the result's bits, 0 if there is none."""
     fields, bits = raw.fields, raw.fields.op_bits
     result = 0
     if raw.has("sdst"):
         out.d0 = SCALAR + scalar_number(raw.at("sdst"), raw.family)
-        result = bits.get("sdst", 32)
+        result = max(32, bits.get("sdst", 32))  # a half keeps the other half of its register
     if raw.form.startswith("SOPK"):
         immediate = constants([raw.get("simm16")])
         own = [Operand(out.d0)] if "CMPK" in raw.name else []

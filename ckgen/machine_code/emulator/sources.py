@@ -61,7 +61,7 @@ def make_source(raw: Raw, number: int, index: int, operand: Operand) -> Source:
 
 
 def _signs(raw: Raw, operand: Operand, negate: bool, absolute: bool) -> list[str]:
-    bit = _SIGNS.get(operand.type)
+    bit = 31 if raw.name == "V_CNDMASK_B32" else _SIGNS.get(operand.type)
     if bit is None:
         raise Unsupported(f"{raw.text}: a sign modifier of a source of type {operand.type}")
     mask = f"(decltype($)(1) << {bit})"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ckgen.machine_code.emulator import overrides
 from ckgen.machine_code.emulator.decode import Raw, literal_of, operand, pseudocode_of, scalar_number
 from ckgen.machine_code.emulator.expressions import Program
+from ckgen.machine_code.emulator.float_texts import float_texts
 from ckgen.machine_code.emulator.instruction import (
     ACCUMULATORS,
     CONSTANT,
@@ -31,8 +32,12 @@ def text_of(raw: Raw, arch: str) -> str:
     """The pseudocode of an instruction."""
     if arch == "gfx90a" and raw.name in overrides.GFX90A_TEXTS:
         return overrides.GFX90A_TEXTS[raw.name]
+    if raw.get("clmp") and raw.name in overrides.SATURATED:
+        return overrides.SATURATED[raw.name]
     if raw.name in overrides.TEXTS:
         return overrides.TEXTS[raw.name]
+    if raw.name in (known := float_texts(arch)):
+        return known[raw.name]
     texts = pseudocode_of(raw.family).get(raw.name, {})
     if not texts:
         raise Unsupported(f"{raw.name}, which has no pseudocode")
@@ -45,6 +50,8 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     out = Decoded(raw.name, raw.text, offset, raw.size)
     if raw.name in overrides.BODIES:
         return _across_lanes(raw, out)
+    if raw.name == "V_SWAP_B32":
+        return _swap(raw, out)
     if "DPP" in raw.form:
         raise Unsupported(f"{raw.text}: DPP")
     table = raw.get("omod") << 6 | raw.get("abs") << 3 | raw.get("neg")  # of v_bitop3
@@ -52,6 +59,8 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     program = translate(text_of(raw, arch), zero_high=raw.family == "cdna", static=static)
     sources = _sources(raw, program)
     out.sources = [source.operand for source in sources]
+    if raw.name.startswith("V_S_"):
+        return _of_scalars(raw, out, program, sources)
     bits = raw.fields.op_bits.get("vdst", 32)
     mask_in, out.d1 = _masks(raw, program)
     if "D0" in program.writes:
@@ -63,6 +72,27 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     out.body = _loop(program, lines, inner)
     out.sources += [Operand(NONE)] * (MASK_INDEX - len(out.sources)) + [Operand(mask_in, 64)]
     _touch(raw, out, program, sources, bits, mask_in)
+    return out
+
+
+def _swap(raw: Raw, out: Decoded) -> Decoded:
+    out.d0, out.d1 = raw.at("vdst"), raw.at("src0") - 256
+    out.body = overrides.SWAP
+    for row in (out.d0, out.d1):
+        out.touch(row, 1, 2)
+    out.touch(SCALAR + EXEC, 2, 0)
+    return out
+
+
+def _of_scalars(raw: Raw, out: Decoded, program: Program, sources: Sequence[Source]) -> Decoded:
+    """gfx12's v_s_rcp_f32 and its relatives: one scalar source and a scalar result, in the encoding of vectors."""
+    (given,) = sources
+    out.d0 = SCALAR + scalar_number(raw.at("vdst"), raw.family)
+    inner = ["u32 S0 = scalar32(w, i, 0);", *(change.replace("$", "S0") for change in given.changes), "u32 D0 = 0;"]
+    changed = _modified_result(raw, given.operand.bits)
+    out.body = "\n".join([*inner, *program.lines, *changed, "write32(w, i.d0, D0);"])
+    out.touch(given.operand.code, given.operand.registers, 0)
+    out.touch(out.d0, 1, 1)
     return out
 
 
@@ -138,7 +168,7 @@ def _modified_result(raw: Raw, bits: int) -> list[str]:
     lines: list[str] = []
     kind = raw.fields.operands["vdst"][0].name.removeprefix("FMT_NUM_") if "vdst" in raw.fields.operands else ""
     omod, clamp = raw.get("omod"), raw.get("clmp")
-    if (omod or clamp) and "BITOP3" not in raw.name:
+    if (omod or clamp) and "BITOP3" not in raw.name and raw.name not in overrides.SATURATED:
         if kind not in ("F32", "F16", "F64"):
             raise Unsupported(f"{raw.text}: clamp or omod of a result of type {kind}")
         kind = kind.lower()

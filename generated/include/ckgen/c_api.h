@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* A D tensor: a further input of a function. Arrays hold G, N, C, spatial of the input; a length of 1 or
- * a stride of 0 repeats one value. */
+/* A D tensor: a further input of a function. Arrays hold G, N, C, spatial of the input, or G, K, C, filter of the
+ * weight, whichever is written; a length of 1 or a stride of 0 repeats one value. */
 typedef struct {
     const void* data; /* may be NULL if no kernel runs */
     int64_t lengths[6], strides[6];
@@ -22,8 +22,8 @@ typedef struct {
 
 /* A grouped convolution, for every operation. Arrays hold G, N, C, spatial (in), G, K, C, filter
  * (wei), G, N, K, spatial (out). C and K count per group, strides are in elements, unused entries are ignored. split_k:
- * -1 lets the library choose. The last four members are for backward data only: `scalars` has all scalars of the
- * function in its order, or none for its defaults. */
+ * -1 lets the library choose. The last four members are for functions: `scalars` has all scalars of the function in
+ * its order, or none for its defaults. */
 typedef struct {
     int32_t ndim, split_k;
     int64_t in_lengths[6], in_strides[6];
@@ -35,10 +35,12 @@ typedef struct {
     const float* scalars;
 } ckgen_problem;
 
-#define CKGEN_ABI_VERSION 5
+#define CKGEN_ABI_VERSION 6
 int32_t ckgen_abi_version(void);    /* CKGEN_ABI_VERSION of the library; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" if there was none */
+/* The encoding of 8-bit floating point on the current device: 0 is OCP, 1 is FNUZ. */
+int32_t ckgen_f8_codes(void);
 
 int32_t ckgen_instance_count(void);
 const char* ckgen_instance_name(int32_t instance);        /* the identity; NULL if out of range */

@@ -42,6 +42,7 @@ using int64 = __INT64_TYPE__;
 using uint64 = __UINT64_TYPE__;
 using uint16 = __UINT16_TYPE__;
 using uint8 = __UINT8_TYPE__;
+using int8 = __INT8_TYPE__;
 
 using index_t = int32;
 using long_index_t = int64;
@@ -61,6 +62,7 @@ struct bhalf_t {
 };
 
 CKGEN_HD float to_float(float x) { return x; }
+CKGEN_HD float to_float(int8 x) { return static_cast<float>(x); }
 CKGEN_HD float to_float(half_t x) { return static_cast<float>(x); }
 CKGEN_HD float to_float(bhalf_t x) { return static_cast<float>(x); }
 
@@ -69,6 +71,20 @@ struct Convert;
 template <>
 struct Convert<float> {
     static CKGEN_HD float from(float x) { return x; }
+};
+template <>
+struct Convert<int8> {
+    // Saturates.
+    static CKGEN_HD int8 from(int32 x) { return static_cast<int8>(x < -128 ? -128 : x > 127 ? 127 : x); }
+    // Rounds to nearest even; a NaN becomes 0. Adding 1.5 * 2^23 leaves the rounded integer in the lowest bits.
+    static CKGEN_HD int8 from(float x) {
+        const float inside = x < -128.f ? -128.f : x > 127.f ? 127.f : x == x ? x : 0.f;
+        return static_cast<int8>(__builtin_bit_cast(uint32, inside + 0x1.8p23f) & 0xffu);
+    }
+};
+template <>
+struct Convert<int32> {
+    static CKGEN_HD int32 from(int32 x) { return x; }
 };
 template <>
 struct Convert<half_t> {

@@ -85,7 +85,7 @@ void BankCounter::prepare(int threads) {
         const std::lock_guard<std::mutex> lock(process_mutex());
         rules_ = chosen_rules;
     }
-    waves_.assign(active() ? static_cast<size_t>(threads / kWaveSize) : 0, {});
+    waves_.assign(active() ? static_cast<size_t>((threads + kWaveSize - 1) / kWaveSize) : 0, {});
     counts_.clear();
 }
 

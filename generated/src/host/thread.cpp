@@ -6,14 +6,14 @@
 namespace ckgen::platform {
 
 void Thread::GatherLane::execute(void* const* lanes) {
-    for(int lane = 0; lane < kWaveSize; ++lane) {
+    const int count = static_cast<const GatherLane*>(lanes[0])->lanes;
+    for(int lane = 0; lane < count; ++lane) {
         const GatherLane& mine = *static_cast<const GatherLane*>(lanes[lane]);
-        if(mine.first < 0 || mine.first + mine.count > kExchangeLanes)
+        if(mine.first < 0 || mine.first + mine.count > count)
             throw HostError("gather of " + std::to_string(mine.count) + " lanes from " + std::to_string(mine.first) +
-                            " on leaves the " + std::to_string(kExchangeLanes) + " that a lane can read");
-        void* const* first = lanes + lane / kExchangeLanes * kExchangeLanes + mine.first;
+                            " on leaves the " + std::to_string(count) + " that a lane can read");
         for(int i = 0; i < mine.count; ++i)
-            mine.result[i] = static_cast<const GatherLane*>(first[i])->value;
+            mine.result[i] = static_cast<const GatherLane*>(lanes[mine.first + i])->value;
     }
 }
 void Thread::TransposeLane::execute(void* const* lanes) {
@@ -25,19 +25,21 @@ void Thread::TransposeLane::execute(void* const* lanes) {
         }
 }
 void Thread::BallotLane::execute(void* const* lanes) {
-    for(int first = 0; first < kWaveSize; first += kExchangeLanes) {
-        uint64 bits = 0;
-        for(int lane = 0; lane < kExchangeLanes; ++lane)
-            bits |= static_cast<uint64>(static_cast<const BallotLane*>(lanes[first + lane])->predicate) << lane;
-        for(int lane = 0; lane < kExchangeLanes; ++lane)
-            static_cast<BallotLane*>(lanes[first + lane])->result = bits;
-    }
+    const int count = static_cast<const BallotLane*>(lanes[0])->lanes;
+    uint64 bits = 0;
+    for(int lane = 0; lane < count; ++lane)
+        bits |= static_cast<uint64>(static_cast<const BallotLane*>(lanes[lane])->predicate) << lane;
+    for(int lane = 0; lane < count; ++lane)
+        static_cast<BallotLane*>(lanes[lane])->result = bits;
 }
 uint32 Thread::block_id() const { return group_->block(); }
 uint32 Thread::grid_size() const { return group_->blocks(); }
 void Thread::barrier(Site site) const { group_->barrier(id_, site); }
 void Thread::collective(void* payload, void (*execute)(void* const*), Site site) const {
     group_->collective(id_, payload, execute, kWaveSize, site);
+}
+void Thread::exchange(void* payload, void (*execute)(void* const*), int lanes, Site site) const {
+    group_->collective(id_, payload, execute, lanes, site);
 }
 char* Thread::lds(int byte_offset, int bytes, bool write, Site site) const {
     if(group_->banks.active())

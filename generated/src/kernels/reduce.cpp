@@ -15,23 +15,18 @@ namespace ckgen::tensor_operation::device {
 #if !CKGEN_DEVICE_PASS
 namespace {
 
-constexpr int kLeastShare = 16;          // splits that are worth another thread
-constexpr int64 kManyThreads = 1 << 16;  // fill a GPU
-
-template <class Wei>
+template <class Wei, class Sum>
 void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei, int64 elements, int split_k,
                    platform::Stream stream) {
-    using Kernel = epilogue::SplitKReduceKernel<Wei>;
-    epilogue::SplitKReduceArgs args{partial, static_cast<char*>(wei), elements, split_k, 1, 1};
+    using Kernel = epilogue::SplitKReduceKernel<Wei, Sum>;
+    epilogue::SplitKReduceArgs args{
+        partial, static_cast<char*>(wei), elements, split_k, 1, epilogue::reduce_lanes(elements, split_k)};
     // A slice of another length is not aligned, and a weight of few channels may have any address.
     const auto aligned = [](const void* address, std::size_t bytes) {
         return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
     };
     if(elements % 4 == 0 && aligned(partial, 16) && aligned(wei, 4 * sizeof(Wei)))
         args.width = 4;
-    while(args.lanes < Kernel::most_lanes && split_k / args.lanes >= kLeastShare &&
-          elements / 4 * args.lanes < kManyThreads)  // whatever the width: sums do not depend on addresses
-        args.lanes *= 2;
     const int64 per_block = Kernel::elements_of(args);
     const auto blocks = static_cast<uint32>((elements + per_block - 1) / per_block);
 #if CKGEN_PLATFORM_HOST
@@ -46,18 +41,18 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
 
 }  // namespace
 
-#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)                                                                               \
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)                                                                          \
     template <>                                                                                                        \
     void reduce_partials<WEI>(const float* partial, void* wei, int64 elements, int split_k, platform::Stream stream) { \
-        launch_reduce<WEI>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);              \
+        launch_reduce<WEI, SUM>(entry_ckgen_split_k_reduce_##NAME(), partial, wei, elements, split_k, stream);         \
     }
 #else
-#define CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+#define CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)
 #endif
 
-#define CKGEN_REDUCE(NAME, WEI)                                                                                        \
-    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI>)                       \
-    CKGEN_REDUCE_LAUNCHER(NAME, WEI)
+#define CKGEN_REDUCE(NAME, WEI, SUM)                                                                                   \
+    CKGEN_DEFINE_KERNEL(ckgen_split_k_reduce_##NAME, ::ckgen::epilogue::SplitKReduceKernel<WEI, SUM>)                  \
+    CKGEN_REDUCE_LAUNCHER(NAME, WEI, SUM)
 
 CKGEN_WEIGHT_GRADIENTS(CKGEN_REDUCE)
 

@@ -7,8 +7,10 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "ckgen/library/device_arch.hpp"
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
 #include "ckgen/library/selector.hpp"
@@ -178,20 +180,16 @@ FunctionCounts counts_of(const char* operation, const char* function) {
     return {};
 }
 
-template <class T>
-T* typed(void* data) {
-    return static_cast<T*>(data);
-}
-template <class T>
-const T* typed(const void* data) {
-    return static_cast<const T*>(data);
+template <class T, class Void>
+auto* typed(Void* data) {
+    return static_cast<std::conditional_t<std::is_const_v<Void>, const T*, T*>>(data);
 }
 
 // Runs the reference of a data type. Tensors: as the C API takes them, const unless the operation writes them.
 template <class Reference, class In, class Wei, class Out>
 void run_reference(const conv::Problem& problem, In* in, Wei* wei, Out* out) {
     Reference::Run(problem, typed<typename Reference::In>(in), typed<typename Reference::Wei>(wei),
-                   typed<typename Reference::Out>(out));
+                   typed<typename Reference::Out>(out), device_f8_codes());
 }
 
 std::string dtype_reason(const char* dtype, const std::vector<const char*>& known) {
@@ -206,6 +204,7 @@ std::string dtype_reason(const char* dtype, const std::vector<const char*>& know
 extern "C" {
 
 int32_t ckgen_abi_version(void) { return CKGEN_ABI_VERSION; }
+int32_t ckgen_f8_codes(void) { return static_cast<int32_t>(device_f8_codes()); }
 const char* ckgen_platform(void) {
 #if CKGEN_PLATFORM_HOST
     return "host";

@@ -87,11 +87,12 @@ bool overflows(const InstanceFields& i, const Extents& own) { return i.weight_ro
 
 // Tiles of the results of all groups, as if each group were one matrix product.
 int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
-    const int64 rows = divide_up(own.m, i.tile_rows);
+    const int64 merged = std::min<int64>(i.groups_to_merge, groups);
+    const int64 rows = divide_up(saturated(own.m, merged), i.tile_rows);
     const int64 columns = saturated(own.n, i.all_taps ? 1 : own.taps);
     if(i.all_groups)
         return saturated(rows, divide_up(saturated(columns, groups), i.tile_columns));
-    return saturated(saturated(rows, groups), divide_up(columns, i.tile_columns));
+    return saturated(saturated(rows, divide_up(groups, merged)), divide_up(saturated(columns, merged), i.tile_columns));
 }
 
 // log2 in sixteenths, linear between powers of two.
@@ -126,7 +127,10 @@ std::string plain(const std::string& arch) {
     return arch.rfind("sm_", 0) == 0 ? arch.substr(0, arch.find_last_not_of('a') + 1) : arch;
 }
 
-bool runs_on(const std::string& archs, const std::string& arch) {
+bool runs_on(const InstanceFields& i, const std::string& arch) {
+    if(i.amd_only && arch.rfind("sm_", 0) == 0)
+        return false;
+    const std::string archs = i.archs;
     bool nvidia_only = true;
     for(std::size_t at = 0; at < archs.size();) {
         const std::size_t end = std::min(archs.find(' ', at), archs.size());
@@ -176,7 +180,7 @@ std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch)
     for(const InstanceFields& i : instance_fields())
         result.push_back(registered()[result.size()] >= 0 && query.operation == i.operation &&
                          query.layout == i.layout && query.dtype == i.dtype && query.function == i.function &&
-                         runs_on(i.archs, arch));
+                         runs_on(i, arch));
     return result;
 }
 
@@ -211,8 +215,11 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 auto rule_order(int position, const Extents& own, const Sizes& sizes) {
     const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
     const int64 values = std::max<int64>(i.values, saturated(i.macs, sizes.taps()) / kMacsAValue);
-    return std::make_tuple(i.generic, overflows(i, own), saturated(tiles(i, own, sizes.groups), values), i.given_copy,
-                           -(i.a_vector + i.b_vector + i.c_vector), i.any_filter, position);
+    const int vectors = i.a_vector + i.b_vector + i.c_vector;
+    // With single elements, merged groups and rows of CK are no better than the generic instance that moves less.
+    const bool single = vectors == 3 && (i.groups_to_merge > 1 || i.given_copy);
+    return std::make_tuple(i.generic || single, overflows(i, own), saturated(tiles(i, own, sizes.groups), values),
+                           i.given_copy, -vectors, i.any_filter, position);
 }
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {

@@ -21,7 +21,8 @@ bool output_of(const conv::Problem& p, const std::array<int64, 3>& at, const std
 }  // namespace
 
 template <class DataType>
-void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out) {
+void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, const Wei* wei, const Out* out,
+                                         F8Codes codes) {
     const conv::Problem p = padded(problem);
     refuse_overlap({placed("input", in, p.in, p.ndim), placed("weight", wei, p.wei, p.ndim),
                     placed("output", out, p.out, p.ndim)});
@@ -37,11 +38,12 @@ void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, c
                     if(!output_of(p, at, tap, seen))
                         return;
                     for(seen[2] = 0; seen[2] < p.out_channels(); ++seen[2]) {
-                        const double gradient = to_float(out[offset_of(p.out, seen)]);
+                        const double gradient =
+                            rounded<typename DataType::ComputeA>(codes, out[offset_of(p.out, seen)]);
                         const Wei* weights = wei + offset_of(p.wei, {g, seen[2], 0, tap[0], tap[1], tap[2]});
                         for(std::size_t c = 0; c < sums.size(); ++c)
-                            sums[c] += gradient *
-                                       static_cast<double>(to_float(weights[static_cast<int64>(c) * p.wei.strides[2]]));
+                            sums[c] += gradient * rounded<typename DataType::ComputeB>(
+                                                      codes, weights[static_cast<int64>(c) * p.wei.strides[2]]);
                     }
                 });
                 In* target = in + offset_of(p.in, {g, n, 0, at[0], at[1], at[2]});

@@ -8,14 +8,16 @@ namespace ckgen::reference {
 namespace {
 
 // All taps and channels of one output channel of one group, in `sums`[tap][c].
-template <class In, class Out>
-void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Out* out, std::vector<double>& sums) {
+template <class DataType, class In, class Out>
+void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Out* out, F8Codes codes,
+                std::vector<double>& sums) {
     const int64 channels = p.in_channels();
     const int64 channel_stride = p.in.strides[2];
     std::fill(sums.begin(), sums.end(), 0.);
     for(int64 n = 0; n < p.images(); ++n)
         for_positions(p.out, [&](const std::array<int64, 3>& o) {
-            const double gradient = to_float(out[offset_of(p.out, {g, n, k, o[0], o[1], o[2]})]);
+            const double gradient =
+                rounded<typename DataType::ComputeA>(codes, out[offset_of(p.out, {g, n, k, o[0], o[1], o[2]})]);
             int64 tap_index = 0;
             for_positions(p.wei, [&](const std::array<int64, 3>& tap) {
                 double* sum = sums.data() + channels * tap_index++;
@@ -27,7 +29,7 @@ void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Ou
                 }
                 const In* row = in + offset_of(p.in, at);
                 for(int64 c = 0; c < channels; ++c)
-                    sum[c] += gradient * static_cast<double>(to_float(row[c * channel_stride]));
+                    sum[c] += gradient * rounded<typename DataType::ComputeB>(codes, row[c * channel_stride]);
             });
         });
 }
@@ -35,7 +37,8 @@ void accumulate(const conv::Problem& p, int64 g, int64 k, const In* in, const Ou
 }  // namespace
 
 template <class DataType>
-void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out) {
+void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out,
+                                           F8Codes codes) {
     const conv::Problem p = padded(problem);
     refuse_overlap({placed("weight", wei, p.wei, p.ndim), placed("input", in, p.in, p.ndim),
                     placed("output", out, p.out, p.ndim)});
@@ -44,7 +47,7 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
         return [&, sums](int64 row) mutable {
             const int64 g = row / p.out_channels();
             const int64 k = row % p.out_channels();
-            accumulate(p, g, k, in, out, sums);
+            accumulate<DataType>(p, g, k, in, out, codes, sums);
             const double* sum = sums.data();
             for_positions(p.wei, [&](const std::array<int64, 3>& tap) {
                 for(int64 c = 0; c < p.in_channels(); ++c)

@@ -1,112 +1,18 @@
 // Copied by ckgen from templates/src/plan/bwd_data_fusion.cpp. Do not edit; run: ckgen generate
-// Planning of backward data: functions and D tensors.
-#include <algorithm>
-#include <climits>
-
+// Planning of backward data: D tensors.
 #include "ckgen/plan/bwd_data_checks.hpp"
+#include "ckgen/plan/fusion_checks.hpp"
 
 namespace ckgen::conv {
 
-// Refuses strides in bytes inside an image that exceed 31 bits.
-std::string check_inner_strides(const std::string& name, const Tensor& tensor, int ndim, int bytes) {
-    for(int index = 2; index < 3 + ndim; ++index)
-        if(tensor.lengths[index] > 1 && tensor.strides[index] > INT_MAX / bytes)
-            return refuse("inner-stride", name + " stride " + number(index) + " is " + number(tensor.strides[index]) +
-                                              ", more than 2^31 bytes");
-    return {};
-}
-
-namespace {
-
-// A D tensor with stride 0 in every dimension that is broadcast.
-Tensor spread(const DTensorTraits& traits, const Tensor& tensor, int ndim) {
-    Tensor result = tensor;
-    for(int index = 0; index < 3 + ndim; ++index)
-        if(tensor.lengths[index] == 1 || (traits.one_a_channel && index != 0 && index != 2))
-            result.strides[index] = 0;
-    return result;
-}
-
-// Lengths are the input's or 1, and strides fit the arithmetic of the kernel and the tensor's layout.
-std::string check_extents(const DTensorTraits& traits, const Problem& p, const Tensor& shape, const std::string& name) {
-    int64 reach = 0;
-    for(int i = 0; i < 3 + p.ndim; ++i) {
-        const int64 length = shape.lengths[i];
-        const int64 stride = shape.strides[i];
-        const bool spreads = i != 2 && length == 1;
-        if(length != p.in.lengths[i] && !spreads)
-            return refuse("d-shape", name + " length " + number(i) + " is " + number(length) + ", the input's is " +
-                                         number(p.in.lengths[i]) + (i == 2 ? "" : "; 1 repeats one value"));
-        if(stride < 0 || stride > kMaxStride)
-            return refuse("overflow",
-                          name + " stride " + number(i) + " is " + number(stride) + ", outside 0..2^40 elements");
-        reach += length > 1 ? std::min(kMaxStride, (length - 1) <= kMaxStride / std::max<int64>(stride, 1)
-                                                       ? (length - 1) * stride
-                                                       : kMaxStride)
-                            : 0;
-        if(traits.one_a_channel && i != 0 && i != 2 && length > 1 && stride != 0)
-            return refuse("d-layout", name + " has layout " + traits.layout + ", one value per channel, but stride " +
-                                          number(i) + " is " + number(stride));
-    }
-    if(reach > kMaxStride)
-        return refuse("overflow", name + " reaches over more than 2^40 elements");
-    return check_inner_strides(name, shape, p.ndim, traits.bytes);
-}
-
-// A kernel reads vectors of channels that are adjacent and aligned. `shape` is broadcast.
-std::string check_d_vectors(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const Tensor& shape,
-                            const void* data, const std::string& name) {
-    if(traits.channels_last && p.in_channels() > 1 && shape.strides[2] != 1)
-        return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
-                                      traits.layout + " needs 1");
-    const int vector =
-        traits.channels_last && channels_last(t.order.in, p.ndim) ? std::min(t.c_vector, 16 / traits.bytes) : 1;
-    std::string reason = check_strides_multiple("d-vector", (name + " stride").c_str(), shape, p.ndim, vector);
-    if(reason.empty())
-        reason = check_multiple("d-alignment", (name + " address").c_str(), address_of(data), vector * traits.bytes);
-    return reason;
-}
-
-// A D tensor may be the input itself, which the kernel then reads and writes in place.
-std::string check_alias(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const Tensor& shape,
-                        const std::string& name) {
-    for(int i = 0; i < 3 + p.ndim; ++i)
-        if(traits.bytes != t.written_bytes || (p.in.lengths[i] > 1 && shape.strides[i] != p.in.strides[i]))
-            return refuse("d-alias", name + " is the input itself with another type or other strides");
-    return {};
-}
-
-std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, std::size_t index, const void* in) {
-    const DTensorTraits& traits = t.d[index];
-    const DTensor& d = fusion.d[index];
-    const std::string name = "D" + std::to_string(index);
-    std::string reason = check_extents(traits, p, d.shape, name);
-    if(!reason.empty())
-        return reason;
-    const Tensor shape = spread(traits, d.shape, p.ndim);
-    reason = check_d_vectors(t, traits, p, shape, d.data, name);
-    if(!reason.empty())
-        return reason;
-    if(t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 && !Pointwise(shape, p.in.lengths, p.ndim, t.order).possible)
-        return refuse("conv-spec", name + " has gaps between positions or repeats some of them; Filter1x1Stride1Pad0 " +
-                                       "needs them one after the other, or one value per channel");
-    return d.data != nullptr && d.data == in ? check_alias(t, traits, p, shape, name) : "";
-}
-
-}  // namespace
-
-std::string check_fusion(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in) {
-    if(fusion.d.size() != t.d.size())
-        return refuse("d-count", "the function has " + std::to_string(t.d.size()) + " D tensors, " +
-                                     std::to_string(fusion.d.size()) + " are given");
-    if(!fusion.scalars.empty() && fusion.scalars.size() != static_cast<std::size_t>(t.scalars))
-        return refuse("scalars", "the function has " + number(t.scalars) + " scalars, " +
-                                     std::to_string(fusion.scalars.size()) + " are given");
-    for(std::size_t i = 0; i < t.d.size(); ++i) {
-        const std::string reason = check_d(t, p, fusion, i, in);
-        if(!reason.empty())
-            return reason;
-    }
+std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fusion& fusion) {
+    if(t.conv_spec == ConvSpec::Default)
+        return {};
+    for(std::size_t i = 0; i < t.d.size(); ++i)
+        if(!Pointwise(spread(t.d[i], fusion.d[i].shape, p.ndim), p.in.lengths, p.ndim, t.order).possible)
+            return refuse("conv-spec",
+                          "D" + std::to_string(i) + " has gaps between positions or repeats some of them; " +
+                              "Filter1x1Stride1Pad0 needs them one after the other, or one value per " + "channel");
     return {};
 }
 

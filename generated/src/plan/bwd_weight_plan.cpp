@@ -6,6 +6,8 @@
 #include <climits>
 #include <vector>
 
+#include "ckgen/plan/fusion_checks.hpp"
+
 namespace ckgen::conv {
 namespace {
 
@@ -155,6 +157,7 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
     return reason;
 }
 
+// `p`: with merged groups.
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(p.gemm_k() > INT_MAX - 4096)
         return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
@@ -171,8 +174,21 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     return {};
 }
 
+// The vectors of A and B may reach over merged groups, those of C may not.
+std::string check_group_vectors(const BwdWeightTraits& t, const Problem& p, const Problem& merged,
+                                const Addresses& at) {
+    std::string reason = check_vectors(t, merged, at);
+    if(reason.empty())
+        reason = check_multiple("c-vector", "C", p.in_channels(), t.c_vector);
+    if(reason.empty())
+        reason = check_multiple("a-vector", "K of all groups", p.groups() * p.out_channels(), t.a_vector);
+    if(reason.empty())
+        reason = check_multiple("b-vector", "C of all groups", p.groups() * p.in_channels(), t.b_vector);
+    return reason;
+}
+
 // Checks before the problem is split.
-std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Addresses& at) {
+std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Fusion& fusion, const Addresses& at) {
     std::string reason = check_problem(t, p);
     if(reason.empty())
         reason = check_pointwise(t, p);
@@ -180,11 +196,13 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Add
         reason = channels_last(t.order.in, p.ndim)
                      ? check_strides("input", p.in, p.ndim, groups_outermost(t.order.in), true)
                      : check_axes("input", p.in, p.ndim, t.order.in, true);
+    if(!reason.empty())
+        return reason;
+    const Problem merged = with_merged_groups(t, p);
+    reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged, at) : check_vectors(t, p, at);
     if(reason.empty())
-        reason = check_vectors(t, p, at);
-    if(reason.empty())
-        reason = check_sizes(t, p);
-    return reason;
+        reason = check_sizes(t, merged);
+    return reason.empty() ? check_fusion(t, p, fusion, at.wei) : reason;
 }
 
 // Sets where the kernel finds the output: in the tensor, or in the rows that it is repacked to.
@@ -227,6 +245,24 @@ void set_input_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem
     }
 }
 
+// A D tensor with its strides, which check_fusion() has found to fit.
+BwdWeightTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DTensor& d) {
+    const Tensor shape = spread(traits, d.shape, p.ndim);
+    BwdWeightTensor result{static_cast<const char*>(d.data), {shape.strides[0], shape.strides[1], {}, 0}};
+    result.strides.channel = static_cast<int32>(shape.strides[kChannels]);
+    for(int i = 0; i < p.ndim; ++i)
+        result.strides.position[i] = static_cast<int32>(shape.strides[3 + i]);
+    return result;
+}
+
+// Sets what tells merged groups apart.
+void set_merged_groups(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem& p) {
+    const auto k = static_cast<int32>(p.out_channels()), c = static_cast<int32>(p.in_channels());
+    a.merged = {k, c, static_cast<int32>(c * p.taps()), Divider::by(k), Divider::by(c), Divider::by(a.c)};
+    a.out_group_bytes = p.out.strides[0] * t.elem_bytes;
+    a.in_group_bytes = p.in.strides[0] * t.elem_bytes;
+}
+
 BwdWeightPlan refused(const std::string& reason) {
     BwdWeightPlan plan;
     plan.reason = reason;
@@ -235,12 +271,15 @@ BwdWeightPlan refused(const std::string& reason) {
 
 }  // namespace
 
-BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const Addresses& at, int compute_units) {
+BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const Fusion& fusion, const Addresses& at,
+                        int compute_units) {
     const Problem p = with_unit_strides(problem, t.order);
-    const std::string reason = problem_reason(t, p, at);
+    const std::string reason = problem_reason(t, p, fusion, at);
     if(!reason.empty())
         return refused(reason);
     BwdWeightPlan plan;
+    for(std::size_t i = 0; i < t.d.size(); ++i)
+        plan.d.push_back(d_tensor(t.d[i], p, fusion.d[i]));
     if(t.plan_family != nullptr) {
         plan.reason = t.plan_family(plan, t, p, at, compute_units);
         return plan;
@@ -263,7 +302,25 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
     return plan;
 }
 
-BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
+int64 merged_groups(const BwdWeightTraits& t, const Problem& p) {
+    const auto beside = [](const Tensor& x) { return x.lengths[0] == 1 || x.strides[0] == x.lengths[kChannels]; };
+    return beside(p.in) && beside(p.out) ? std::min<int64>(t.groups_to_merge, p.groups()) : 1;
+}
+
+Problem with_merged_groups(const BwdWeightTraits& t, const Problem& problem) {
+    const int64 groups = merged_groups(t, problem);
+    Problem p = problem;
+    for(Tensor* tensor : {&p.in, &p.wei, &p.out}) {
+        tensor->lengths[0] = divide_up(tensor->lengths[0], groups);
+        tensor->lengths[kChannels] *= groups;
+        tensor->strides[0] *= groups;
+    }
+    p.wei.lengths[1] *= groups;
+    return p;
+}
+
+BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& problem, int split_k, int compute_units) {
+    const Problem p = with_merged_groups(t, problem);
     BwdWeightArgs a{};
     a.m = static_cast<int32>(p.out_channels());
     a.c = static_cast<int32>(p.in_channels());
@@ -273,14 +330,16 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& p, int split_k,
     a.k = static_cast<int32>(p.gemm_k());
     a.m_tiles = ceil_div(a.m, t.m_per_block);
     a.n_tiles = ceil_div(t.is_halo() ? a.c : a.columns, t.n_per_block);
-    a.groups = static_cast<int32>(p.groups());
-    a.groups_per_block = t.groups_per_block;
+    a.groups = static_cast<int32>(problem.groups());
+    a.groups_per_block = t.is_halo() ? t.groups_per_block : static_cast<int32>(merged_groups(t, problem));
     a.group_tiles = ceil_div(a.groups, a.groups_per_block);
     a.split_k = split_k;
     a.k_tiles = t.is_halo() ? static_cast<int32>(halo_steps(t, p)) : ceil_div(a.k, t.k_per_block);
-    a.wei_group_elements = int64{a.m} * a.n;
+    a.wei_group_elements = problem.out_channels() * problem.in_channels() * problem.taps();
     set_output_strides(a, t, p);
     set_input_strides(a, t, p);
+    if(t.groups_to_merge > 1)
+        set_merged_groups(a, t, problem);
 
     const int64 all_rows = int64{a.k_tiles} * t.k_per_block;
     a.k_tiles_per_chunk = static_cast<int32>(t.tma ? summed_tiles(t, p, split_k)

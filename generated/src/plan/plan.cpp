@@ -6,12 +6,37 @@
 #include <array>
 
 namespace ckgen::conv {
+namespace {
+
+// The axes of a tensor whose groups are separate in memory although its layout has them beside the channels.
+Axes by_groups(const Axes& axes, const Tensor& tensor, int ndim) {
+    const bool beside = channels_last(axes, ndim) && !groups_outermost(axes) && tensor.lengths[0] > 1;
+    const double images = static_cast<double>(tensor.lengths[1]) * static_cast<double>(tensor.strides[1]);
+    if(!beside || static_cast<double>(tensor.strides[0]) < images)
+        return axes;
+    Axes outermost = axes;
+    std::stable_partition(outermost.begin(), outermost.begin() + 3 + ndim, [](int axis) { return axis == 0; });
+    return outermost;
+}
+
+// The memory order of a problem for an instance. Kernels that address by strides alone take such tensors: CK's client
+// for f16 computed in bf8 and f8 (client_example/11) has them in layout NDHWGC.
+MemoryOrder order_of(const InstanceTraits& t, const Problem& p) {
+    MemoryOrder order = t.order;
+    if(t.tma || t.is_halo() || t.is_depthwise())
+        return order;
+    order.in = by_groups(order.in, p.in, p.ndim);
+    order.out = by_groups(order.out, p.out, p.ndim);
+    return order;
+}
+
+}  // namespace
 
 std::string check_problem(const InstanceTraits& t, const Problem& p) {
     if(p.ndim != t.ndim)
         return refuse("ndim",
                       "the problem has " + number(p.ndim) + " spatial dimensions, the instance " + number(t.ndim));
-    std::string reason = invalid_reason(p, t.order);
+    std::string reason = invalid_reason(p, order_of(t, p));
     if(reason.empty() && p.split_k != -1 && (p.split_k < 1 || p.split_k > 65536))
         reason = refuse("split-k", "split_k is " + number(p.split_k) + ", not -1 or 1..65536");
     return reason;
@@ -29,15 +54,11 @@ const char* word_of(TensorName tensor) {
 
 namespace {
 
-const Axes& axes_in(const InstanceTraits& t, TensorName tensor) {
-    return tensor == TensorName::in ? t.order.in : tensor == TensorName::wei ? t.order.wei : t.order.out;
-}
-
 // Refuses a tensor whose contiguous elements are not a multiple of the vector: its channels (the weight's are C), or
 // the positions of an image, or taps and channels of a weight.
 std::string check_run(const InstanceTraits& t, const Problem& p, const char* rule, TensorName tensor, int vector) {
     const bool k = tensor == TensorName::out;
-    if(channels_last(axes_in(t, tensor), p.ndim))
+    if(channels_last(t.order.of(tensor), p.ndim))
         return check_multiple(rule, k ? "K" : "C", k ? p.out_channels() : p.in_channels(), vector);
     if(tensor == TensorName::wei)
         return check_multiple(rule, "C * taps", p.in_channels() * p.taps(), vector);
@@ -52,14 +73,14 @@ std::string check_run(const InstanceTraits& t, const Problem& p, const char* rul
 std::string check_gaps(const InstanceTraits& t, const Problem& p, const char* rule, TensorName name, int vector) {
     const bool in = name == TensorName::in;
     const Tensor& tensor = p.tensor(name);
-    if(channels_last(axes_in(t, name), p.ndim))
+    if(channels_last(t.order.of(name), p.ndim))
         return check_strides_multiple(rule, in ? "an input stride" : "an output stride", tensor, p.ndim, vector);
     if(vector == 1)
         return {};
     for(int index = 0; index < 3; ++index)
         if(tensor.lengths[index] > 1 && tensor.strides[index] % vector != 0)
             return check_multiple(rule, in ? "an input stride" : "an output stride", tensor.strides[index], vector);
-    return check_axes(in ? "input" : "output", tensor, p.ndim, axes_in(t, name), true);
+    return check_axes(in ? "input" : "output", tensor, p.ndim, t.order.of(name), true);
 }
 
 }  // namespace

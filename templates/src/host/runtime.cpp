@@ -337,8 +337,8 @@ EnginePool& engines() {
 }  // namespace
 
 void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions) {
-    if(threads % kWaveSize != 0)
-        throw LaunchError("host platform: " + std::to_string(threads) + " threads are not whole waves of 64");
+    if(threads % Agents::kWarp != 0)
+        throw LaunchError("host platform: " + std::to_string(threads) + " threads are not whole waves of 32");
     const HostOptions options = host_options();
     const uint32 cores =
         std::max(1u, options.threads > 0 ? static_cast<uint32>(options.threads) : std::thread::hardware_concurrency());

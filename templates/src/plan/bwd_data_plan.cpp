@@ -1,5 +1,6 @@
 // Planning of backward data. Each refusal names its rule in brackets and quotes the numbers.
 #include "ckgen/plan/bwd_data_checks.hpp"
+#include "ckgen/plan/fusion_checks.hpp"
 #include "ckgen/plan/tile_work.hpp"
 
 #include <algorithm>
@@ -44,6 +45,8 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
                                             " parts neighbouring input positions; vectors of them need stride 1");
     if(reason.empty())
         reason = check_fusion(t, p, fusion, at.in);
+    if(reason.empty())
+        reason = check_d_positions(t, p, fusion);
     return reason;
 }
 
@@ -111,7 +114,7 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
         a.k_chunks = ceil_div(a.k, a.tap_rows);
         return;
     }
-    const int k1 = 16 / t.elem_bytes;
+    const int k1 = 16 / t.compute_bytes;
     for(int rows = k1; rows < t.k_per_block; rows += k1)
         if(t.k_per_block % rows == 0 && rows >= a.k) {
             a.tap_rows = rows;

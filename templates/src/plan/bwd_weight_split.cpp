@@ -12,7 +12,8 @@ struct Work {
     int64 k_tiles;  // of GEMM-K
 };
 
-Work work_of(const BwdWeightTraits& t, const Problem& p) {
+Work work_of(const BwdWeightTraits& t, const Problem& problem) {
+    const Problem p = with_merged_groups(t, problem);
     if(t.is_halo())
         return {divide_up(p.out_channels(), t.m_per_block) * divide_up(p.in_channels(), t.n_per_block) *
                     divide_up(p.groups(), t.groups_per_block),
@@ -51,8 +52,10 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
         return static_cast<int>(std::clamp<int64>(std::max(compute_units / work.tiles, sums(t, p)), 1, work.k_tiles));
     if(t.persistent)
         return static_cast<int>(split_to_fill(tile_work(t, work), compute_units));
-    return static_cast<int>(std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, compute_units),
-                                     std::min(sums(t, p), work.k_tiles)));
+    // Workgroups of merged groups have few waves: eight waves per unit need more of them.
+    const int units = compute_units * (t.groups_to_merge > 1 ? std::max(1, 256 / t.launch_threads) : 1);
+    return static_cast<int>(
+        std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, units), std::min(sums(t, p), work.k_tiles)));
 }
 
 TileSchedule tile_schedule(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {

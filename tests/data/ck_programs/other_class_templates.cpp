@@ -10,18 +10,22 @@
 #include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_xdl_cshuffle_v3.hpp"
 
 #if !defined(GROUPS_TO_MERGE)
-#define GROUPS_TO_MERGE 1
+#define GROUPS_TO_MERGE 4
 #endif
 
 namespace ck::own {
 
 // clang-format off: one kind of argument per line
-using TwoStage = tensor_operation::device::DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle<
+template <index_t Groups, BlockGemmPipelineVersion Version, index_t Vector>
+using Merged = tensor_operation::device::DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle<
     2, NHWGC, GKYXC, NHWGK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, WeightSpec::Default,
     64, 32, 64, 32, 8, 32, 32, 1, 2,
-    S<4, 8, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 4, 4, false,
-    S<4, 16, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 4, 4, false,
-    1, 1, S<1, 8, 1, 8>, 1, BlockGemmPipelineScheduler::Intrawave, BlockGemmPipelineVersion::v1, GROUPS_TO_MERGE>;
+    S<4, 8, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, Vector, 4, false,
+    S<4, 16, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, Vector, 4, false,
+    1, 1, S<1, 8, 1, 8>, 1, BlockGemmPipelineScheduler::Intrawave, Version, Groups>;
+using TwoStage = Merged<1, BlockGemmPipelineVersion::v1, 4>;
+using TwoStageMerged = Merged<GROUPS_TO_MERGE, BlockGemmPipelineVersion::v2, 2>;
+using TwoStageSingle = Merged<8, BlockGemmPipelineVersion::v5, 8>;
 template <WeightSpec Spec, BlockGemmPipelineScheduler Scheduler, BlockGemmPipelineVersion Version>
 using V3 = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffleV3<
     2, NHWGC, GKYXC, NHWGK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, Spec,
@@ -78,12 +82,19 @@ int main() {
     const ck::utils::conv::ConvParam odd(2, 2, 3, 8, 5, {3, 2}, {9, 8}, {1, 1}, {1, 1}, {1, 0}, {1, 0});
     const bool interwave = weight<Interwave, In2d>(pointwise, 2) && !weight<Interwave, In2d>(odd, 2);
     const bool odd_channels = weight<OddChannels, In2d>(odd, 2) && !weight<OddChannels, In2d>(pointwise, 2);
+    // Groups of few channels: 7 groups are a tile of 4 and one of 3; 16 groups of one channel are two tiles of 8.
+    const ck::utils::conv::ConvParam seven(2, 7, 2, 6, 2, {3, 2}, {9, 8}, {2, 1}, {1, 2}, {1, 0}, {1, 1});
+    const ck::utils::conv::ConvParam single(2, 16, 3, 1, 1, {3, 3}, {7, 6}, {1, 1}, {1, 1}, {1, 1}, {1, 1});
     const bool two_stage = weight<TwoStage, In2d>(problem(), 2);
+    const bool merged = weight<TwoStageMerged, In2d>(seven, 2) && weight<TwoStageMerged, In2d>(pointwise, 1);
+    const bool of_single = weight<TwoStageSingle, In2d>(single, 1) && !weight<TwoStageSingle, In2d>(seven, 1);
     const bool wmma = weight<WeightWmma, In3d>(in_3d, 1) && refuses_split_k<WeightWmma, In3d>(in_3d);
     const bool dl = weight<WeightDl, In1d>(in_1d, 1) && refuses_split_k<WeightDl, In1d>(in_1d);
     const bool data_wmma = grouped<DataWmma>(problem());
     const bool dense_dl = dense<DenseDl>({2, 1, 3, 8, 16, {3, 2}, {7, 6}, {2, 1}, {1, 2}, {1, 1}, {1, 0}});
-    std::cout << "two-stage " << two_stage << ", WMMA " << wmma << data_wmma << ", DL " << dl << dense_dl << ", V3 "
-              << interwave << odd_channels << std::endl;
-    return interwave && odd_channels && two_stage && wmma && dl && data_wmma && dense_dl ? EXIT_SUCCESS : EXIT_FAILURE;
+    std::cout << "two-stage " << two_stage << merged << of_single << ", WMMA " << wmma << data_wmma << ", DL " << dl
+              << dense_dl << ", V3 " << interwave << odd_channels << std::endl;
+    return interwave && odd_channels && two_stage && merged && of_single && wmma && dl && data_wmma && dense_dl
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
 }

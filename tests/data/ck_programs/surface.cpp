@@ -26,8 +26,8 @@ std::size_t weight_operators() {
 
 template <class Function, class Layouts, class Types>
 std::size_t fused_weight_operators() {
-    using Op = DeviceGroupedConvBwdWeightMultipleD<3, NDHWGC, GKZYXC, NDHWGK, Layouts, F16, F16, F16, Types,
-                                                   PassThrough, Function, PassThrough>;
+    using Op = DeviceGroupedConvBwdWeightMultipleD<2, NHWGC, GKYXC, NHWGK, Layouts, F16, F16, F16, Types, PassThrough,
+                                                   Function, PassThrough>;
     return DeviceOperationInstanceFactory<Op>::GetInstances().size();
 }
 
@@ -36,7 +36,7 @@ int main() {
     const auto ops = DeviceOperationInstanceFactory<Op>::GetInstances();
     std::cout << weight_operators<NHWGC, GKYXC, NHWGK>() << ' ' << weight_operators<NGCHW, GKCYX, NGKHW>() << ' '
               << weight_operators<NHWGC, GKYXC, NHWGK, BF8, F8>() << ' '
-              << fused_weight_operators<Bilinear, ck::Tuple<GKZYXC>, F16_Tuple>() << ' '
+              << fused_weight_operators<Bilinear, ck::Tuple<GKYXC>, F16_Tuple>() << ' '
               << fused_weight_operators<Scale, Empty_Tuple, Empty_Tuple>() << ' ' << ck::is_xdl_supported() << '\n'
               << ops.front()->GetTypeString() << '\n'
               << ops.front()->GetTypeIdHashCode() << '\n'

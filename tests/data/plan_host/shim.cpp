@@ -67,7 +67,7 @@ Kernel kernel_of(const int* tile) {
     traits.k_per_block = tile[2];
     traits.tiles_per_half = 1;
     traits.a_vector = 8, traits.b_vector = 64, traits.c_vector = 2;
-    traits.elem_bytes = traits.written_bytes = 2;
+    traits.elem_bytes = traits.written_bytes = traits.compute_bytes = 2;
     traits.launch_threads = 384;
     traits.tma = traits.persistent = traits.truncates = true;
     return {traits, &nothing, 1024, &launch, &no_maps, &reduce_nothing, nullptr};

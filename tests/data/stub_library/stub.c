@@ -47,8 +47,9 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 5; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 6; }
 const char* ckgen_platform(void) { return PLATFORM; }
+int32_t ckgen_f8_codes(void) { return 0; }
 const char* ckgen_last_error(void) { return last_error; }
 int32_t ckgen_instance_count(void) { return BUG == NO_INSTANCES ? 0 : (int32_t)(sizeof instances / sizeof *instances); }
 const char* ckgen_instance_name(int32_t i) { return BUG == FOREIGN_NAMES ? "conv_v2" : instances[i].name; }

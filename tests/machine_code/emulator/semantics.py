@@ -6,7 +6,7 @@ Sources are v10 to v17, results v20 and on. `x` is [source][lane]; a function re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,20 @@ class Semantics:
     archs: tuple[str, ...] = ALL
     results: int = 1
     float_bits: int = 0
-    names: dict[str, str] = field(default_factory=dict)
     ulp: int = 0
+    scalar: bool = False
+    own: tuple[str, ...] = ()  # the names of the instructions that it checks, if the title does not say it
+
+    def text_of(self, arch: str) -> str:
+        """The assembly for an architecture; $i is the instruction's name."""
+        return self.text.replace("$i", self.names_of(arch)[0].lower())
+
+    def names_of(self, arch: str) -> tuple[str, ...]:
+        """The names of the instructions that it checks."""
+        name = self.name.partition(" ")[0]
+        if arch in CDNA:  # the decoder's name of the same number
+            name = name.replace("V_FMA_MIX", "V_MAD_MIX")
+        return self.own or (name,)
 
 
 def f32(words: Values) -> NDArray[np.float32]:
@@ -67,9 +79,20 @@ def u64(low: Values, high: Values) -> NDArray[np.uint64]:
 
 
 def fma(a: Values, b: Values, c: Values) -> NDArray[np.float32]:
-    """An f32 FMA: exact product in f64, the sum in extended precision, one rounding."""
-    wide = np.longdouble
-    return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(np.float32)
+    """An f32 FMA: the exact product, a sum in extended precision rounded to odd, and one rounding."""
+    return exact_sum(a.astype(np.longdouble) * b.astype(np.longdouble), c).astype(np.float32)
+
+
+def exact_sum(product: NDArray[np.longdouble], c: Values) -> NDArray[np.longdouble]:
+    """A sum whose last bit says that it is not exact, so that the next rounding is right."""
+    third = c.astype(np.longdouble)
+    total = product + third
+    part = total - product
+    error = (product - (total - part)) + (third - part)
+    mantissa = np.frexp(np.where(np.isfinite(total), total, 0))[0] * np.longdouble(2) ** 64
+    even = np.floor(mantissa / 2) * 2 == mantissa
+    towards = np.nextafter(total, np.where(error > 0, np.longdouble(np.inf), -np.longdouble(np.inf)))
+    return np.where(np.isfinite(total) & (error != 0) & even, towards, total)
 
 
 def saturated(values: NDArray[np.float64], low: int, high: int) -> NDArray[np.int64]:

@@ -37,7 +37,9 @@ CASES = [
     ("gfx90a", Shape("v_mfma_f32_32x32x8bf16_1k", 32, 8, "bf16", 2, 16)),
     ("gfx90a", Shape("v_mfma_f32_16x16x16bf16_1k", 16, 16, "bf16", 2, 4)),
     ("gfx90a", Shape("v_mfma_f32_32x32x2f32", 32, 2, "f32", 1, 16)),
+    ("gfx90a", Shape("v_mfma_f32_16x16x4f32", 16, 4, "f32", 1, 4)),
     ("gfx942", Shape("v_mfma_f32_32x32x8_f16", 32, 8, "f16", 2, 16)),
+    ("gfx942", Shape("v_mfma_f32_16x16x16_f16", 16, 16, "f16", 2, 4)),
     ("gfx942", Shape("v_mfma_f32_32x32x8_bf16", 32, 8, "bf16", 2, 16)),
     ("gfx942", Shape("v_mfma_f32_32x32x2_f32", 32, 2, "f32", 1, 16)),
     ("gfx942", Shape("v_mfma_f32_16x16x16_bf16", 16, 16, "bf16", 2, 4)),
@@ -47,11 +49,16 @@ CASES = [
     ("gfx950", Shape("v_mfma_f32_32x32x16_bf16", 32, 16, "bf16", 4, 16)),
     ("gfx950", Shape("v_mfma_f32_32x32x2_f32", 32, 2, "f32", 1, 16)),
     ("gfx950", Shape("v_mfma_f32_16x16x32_bf16", 16, 32, "bf16", 4, 4)),
+    ("gfx950", Shape("v_mfma_f32_16x16x32_f16", 16, 32, "f16", 4, 4)),
+    ("gfx950", Shape("v_mfma_f32_16x16x4_f32", 16, 4, "f32", 1, 4)),
     ("gfx1201", Shape("v_wmma_f32_16x16x16_f16", 16, 16, "f16", 4, 8)),
     ("gfx1201", Shape("v_wmma_f32_16x16x16_bf16", 16, 16, "bf16", 4, 8)),
 ]
 # gfx11 takes 8 registers per input, more than the harness loads: its result has the rows 0, 2, 4, ... in the low lanes.
-GFX11 = Shape("v_wmma_f32_16x16x16_f16", 16, 16, "f16", 8, 8)
+GFX11 = (
+    Shape("v_wmma_f32_16x16x16_f16", 16, 16, "f16", 8, 8),
+    Shape("v_wmma_f32_16x16x16_bf16", 16, 16, "bf16", 8, 8),
+)
 
 
 def input_place(arch: str, shape: Shape, row: int, k: int) -> tuple[int, int]:
@@ -121,19 +128,20 @@ def test_matrix_instructions_have_the_published_maps(arch: str, shape: Shape, tm
 
 
 @pytest.mark.compiles
-def test_wmma_of_gfx11_takes_each_row_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", GFX11, ids=lambda shape: shape.kind)
+def test_wmma_of_gfx11_takes_each_row_twice(shape: Shape, tmp_path: Path) -> None:
     """A[row][k] = k + 1 in v10 to v17 of lanes row and row + 16; B is the same registers: D[i][j] is a sum of squares
     scaled by the row's and the column's factors."""
     factors = np.arange(16) % 3 + 1.0
     rows = factors[:, None] * (np.arange(16) % 5 + 1.0)
-    words = np.ascontiguousarray(encoded(rows, "f16").reshape(16, 32)).view(np.uint32)
+    words = np.ascontiguousarray(encoded(rows, shape.kind).reshape(16, 32)).view(np.uint32)
     zero = "\n\t".join(f"v_mov_b32 v{20 + k}, 0" for k in range(8))
-    case = Case(f"{zero}\n\tv_wmma_f32_16x16x16_f16 v[20:27], v[10:17], v[10:17], v[20:27]", 8)
+    case = Case(f"{zero}\n\t{shape.text} v[20:27], v[10:17], v[10:17], v[20:27]", 8)
     (found,) = run_cases("gfx1100", [case], np.concatenate([words, words]), tmp_path, Emulator(HANDLERS))
     wanted = rows @ rows.T
     for row in range(16):
         for column in range(16):
-            lane, register = result_place("gfx1100", GFX11, row, column)
+            lane, register = result_place("gfx1100", shape, row, column)
             assert found.view(np.float32)[register, lane] == wanted[row, column]
 
 

@@ -18,8 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ckgen.build.cmake import DEVICE_FLAGS, is_built
+from ckgen.build.cmake import DEVICE_FLAGS, Platform, is_built
 from ckgen.build.toolchain import Command, find_toolchain, need
+from ckgen.families.registry import FAMILIES
 from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
@@ -30,7 +31,10 @@ from tests.support.sweep.random_instances import random_instances
 
 HOST = "host"
 _SHARD = 12  # instances per translation unit
-_HOST_FLAGS = ("-std=c++17", "-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-x", "c++")
+_HOST_FLAGS = (
+    *("-std=c++17", "-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-DCKGEN_HAS_AMD_ONLY=1"),
+    *("-x", "c++"),
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,8 @@ def _shards(expansion: Expansion, tree: Path, archs: Sequence[str]) -> Iterator[
 
 def _is_built(instance: Instance, arch: str) -> bool:
     """True if a library for the host or for an NVIDIA architecture has the instance."""
-    return is_built(instance.archs, "host" if arch == HOST else "nvidia", (arch,))
+    platform: Platform = "host" if arch == HOST else "nvidia"
+    return is_built(instance.archs, platform, (arch,), FAMILIES[instance.family].amd_only)
 
 
 def _refused(tree: Path, arch: str, sources: list[Path], way: Way) -> list[Refused]:

@@ -99,8 +99,8 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     """Keys of a group; each optional key is sometimes absent."""
     operation = OPERATIONS[kind.operation]
     values: dict[str, Any] = {"layout": rng.choice(operation.layouts), "dtype": rng.choice(operation.dtypes)}
-    if operation.fused:
-        values["function"] = rng.choice((PASS_THROUGH, rng.choice(FUNCTIONS)))
+    functions = FUNCTIONS if "G_NHW_C" in operation.own_d_layouts else [name for name in FUNCTIONS if name != "Gate"]
+    values["function"] = rng.choice((PASS_THROUGH, rng.choice(functions)))
     if FAMILIES[kind.family].uses_tma:
         _draw_copy_family(kind, rng, values)
         return values
@@ -112,13 +112,14 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.7:
         tile["k_per_block"] = rng.choice(_KS)
     values["tile"] = tile
-    if kind.family == "xdl":
-        values["block_size"] = 64 * rng.choice((1, 2, 4, 8))
+    if FAMILIES[kind.family].wave_key == "block_size":
+        values["block_size"] = FAMILIES[kind.family].wave_size * rng.choice((1, 2, 4, 8))
         values["stages"] = rng.choice((1, 2))
     else:
         values["wave_ratio"] = [rng.randint(1, 8), rng.choice((1, 2, 4, 8))]
         values["stages"] = rng.choice((2, 4))
-    values["m_per_xdl"] = rng.choice((16, 32))
+    own = {"wmma": (16,), "dl": (32,)}
+    values["m_per_xdl"] = rng.choice(own.get(kind.family, (16, 32)))
     if not kind.generic and rng.random() < 0.8:
         values["vector"] = {part: rng.choice(_WIDTHS) for part in "abc"}
         values["vector"] = {part: width for part, width in values["vector"].items() if width is not None}
@@ -126,13 +127,17 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
             del values["vector"]
     if not kind.generic and rng.random() < 0.4:
         values["lds_write"] = {part: rng.choice((1, 2, 4, 8)) for part in ("a", "b") if rng.random() < 0.7} or {"b": 1}
-    if kind.operation == BWD_DATA and rng.random() < 0.3:
+    if kind.family == "dl" and rng.random() < 0.3:
+        values["copy_k1"] = {"a": 1, "b": 1}
+    elif kind.operation == BWD_DATA and rng.random() < 0.3:
         values["copy_k1"] = {"a": rng.choice((4, 8, 16)), "b": rng.choice((2, 4, 8, 16))}
     if kind.family == "xdl" and kind.operation != BWD_DATA and not kind.generic and rng.random() < 0.4:
         values["pipeline_version"] = rng.choice(tuple(PIPELINES))
         values["stages"] = 2 if values["pipeline_version"] == "v4" else 1
         if values["pipeline_version"] in ("v1", "v2") and rng.random() < 0.5:
             values["scheduler"] = "Interwave"
+    if FAMILIES[kind.family].merges_groups:
+        values["groups_to_merge"] = rng.choice((1, 2, 3, 4, 8, 16, 32))
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
             del values[axis]

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
@@ -25,9 +26,14 @@ from tests.support.cxx import link
 from tests.support.sweep.compile import write_tree
 from tests.support.sweep.random_instances import random_instances
 
-_FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-w")
-# gfx950 stores tiles by rows in LDS; gfx1201 and NVIDIA exchange values among half as many lanes.
-LIKE = {"gfx942": (), "gfx950": ("-DCKGEN_HOST_TRANSPOSING_LDS=1",), "gfx1201": ("-DCKGEN_HOST_PORTABLE_ATOM=1",)}
+_FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-DCKGEN_HAS_AMD_ONLY=1", "-w")
+# gfx950 stores tiles by rows in LDS; gfx1201 and NVIDIA exchange values among half as many lanes. Family wmma has the
+# fragments of gfx11 except on gfx1201.
+LIKE = {
+    "gfx942": (),
+    "gfx950": ("-DCKGEN_HOST_TRANSPOSING_LDS=1",),
+    "gfx1201": ("-DCKGEN_HOST_PORTABLE_ATOM=1", "-DCKGEN_HOST_WMMA=12"),
+}
 
 
 def problems(ndim: int) -> list[ConvProblem]:
@@ -46,6 +52,7 @@ def problems(ndim: int) -> list[ConvProblem]:
         make_problem(groups=1, batch=2, k=48, c=24, filter=three, input=even, pad=1),
         make_problem(groups=16, batch=2, k=1, c=1, filter=three, input=edge, pad=1),
         make_problem(groups=16, batch=2, k=1, c=1, filter=one, input=edge),
+        make_problem(groups=11, batch=2, k=4, c=8, filter=two, input=edge, stride=2, dilation=2, pad=1),
     ]
     if ndim == 2:
         few = ((9, 8, 8), (5, 16, 16), (3, 32, 32), (1, 36, 64), (1, 64, 64))
@@ -64,11 +71,18 @@ def plan_of(library: Library, instances: Sequence[Instance]) -> Plan:
     return make_plan(library, named, names=names, split_ks=(1, 3), everything=True, cover_problems=False)
 
 
+def imitated(instances: Sequence[Instance], like: str) -> tuple[Instance, ...]:
+    """The instances that a host that imitates an architecture can run: not those of dot products or WMMA where it reads
+    LDS as an architecture does that has neither."""
+    foreign = {i.name for i in instances if LIKE[like] and FAMILIES[i.family].amd_only and like not in i.archs}
+    return tuple(i for i in instances if i.name not in foreign)
+
+
 def run(seed: int, count: int, like: str = "gfx942", others: Sequence[Instance] = ()) -> list[Row]:
-    """The rows of all runs of ``count`` random instances and of ``others``; an instance that takes no problem has a row
-    with the reason."""
+    """The rows of all runs of ``count`` random instances and of ``others``, as far as `imitated` has them; an instance
+    that takes no problem has a row with the reason."""
     expansion = random_instances(seed, count)
-    instances = (*expansion.instances, *others)
+    instances = imitated((*expansion.instances, *others), like)
     with tempfile.TemporaryDirectory() as folder:
         tree = write_tree(replace(expansion, instances=instances), Path(folder))
         library = Library(link(Path(folder), tree, (*_FLAGS, *LIKE[like])))

@@ -247,6 +247,8 @@ struct Runner {
             used[w.index] = 1;
             if(++report.steps > launch.max_steps)
                 throw Fault{"is reached too often: the kernel does not end"};
+            if(launch.trace)
+                launch.trace->add(w.index, group.block, number);
             w.jumped = false;
             const bool stops = run_one(w, i);
             if(!w.jumped)
@@ -363,5 +365,13 @@ extern "C" int emulate(const emu::Launch* launch, emu::Report* report) {
 extern "C" emu::Handler handler_of(int which) {
     const emu::Handler known[] = {emu::memory_access, emu::scalar_load, emu::matrix_multiply};
     return known[which];
+}
+extern "C" emu::Trace* trace_new() { return new emu::Trace; }
+extern "C" void trace_free(emu::Trace* trace) { delete trace; }
+extern "C" emu::u64 trace_size(const emu::Trace* trace, int addresses) {
+    return addresses ? trace->addresses.size() : trace->events.size();
+}
+extern "C" const void* trace_data(const emu::Trace* trace, int addresses) {
+    return addresses ? static_cast<const void*>(trace->addresses.data()) : trace->events.data();
 }
 extern "C" emu::u64 size_of_ins() { return sizeof(emu::Ins); }

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "wave.hpp"
+#include "trace.hpp"
 
 namespace emu {
 
@@ -51,6 +51,7 @@ struct Launch {
     u32 late;              // 1: waves switch at random; 0: each runs to its barrier
     u64 seed;
     u64 max_steps;
+    Trace* trace;  // null: nothing is recorded
 };
 
 struct Report {
@@ -69,6 +70,12 @@ struct Group {
     std::vector<std::vector<u8>> scratch;  // per wave: [lane][byte], then whether it has a value
     std::mt19937_64 random;
     u64 accesses = 0;
+
+    // Record the address of a lane of the access that runs.
+    void note(u32 lane, u64 address) const {
+        if(launch->trace)
+            launch->trace->note(lane, address);
+    }
 };
 
 inline Group& group_of(Wave& w) { return *static_cast<Group*>(w.group); }

@@ -45,6 +45,8 @@ void buffer_lane(Wave& w, const Ins& i, int lane, u8* data, u8* known) {
     for(u32 at = 0; at < bytes; at += step) {
         const bool inside = offset + at + step + scalar <= records;
         const u64 place = base + scalar + offset + at;
+        if(inside && at == 0)
+            group_of(w).note(lane, place);
         if(i.p[kFlags] & kStore) {
             if(inside)
                 store_bytes(w, i, place, step, data + at);
@@ -86,6 +88,7 @@ void memory_lane(Wave& w, const Ins& i, int lane, u8* data, u8* known) {
     u64 address = first_address(w, i, lane);
     if(i.s[kBase] != kNone)
         address += scalar64(w, i, kBase);
+    group_of(w).note(lane, address);
     if(i.p[kFlags] & kStore)
         store_bytes(w, i, address, i.p[kBytes], data);
     else
@@ -278,6 +281,7 @@ void lds_store_all(Wave& w, const Ins& i, i32 op) {
             if(w.exec() >> lane & 1) {
                 const u32 address = w.v[i.s[kAddress]][lane] + (part ? i.p[kSecondOffset] : i.p[kOffset]);
                 u8 data[16] = {}, known[16];
+                group_of(w).note(part * w.size + lane, address);
                 narrow(w, i, part ? kBase : kData, lane, data, known);
                 lds_store(w, i, op, address, i.p[kBytes], data, known);
             }
@@ -301,6 +305,7 @@ void lds_load_all(Wave& w, const Ins& i, i32 op) {
         for(int lane = 0; lane < w.size; ++lane)
             if(w.exec() >> lane & 1) {
                 const u32 address = w.v[i.s[kAddress]][lane] + (part ? i.p[kSecondOffset] : i.p[kOffset]);
+                group_of(w).note(part * w.size + lane, address);
                 const LdsLane got = load_lane(w, i, op, address);
                 for(u32 k = 0; k < words; ++k) {
                     load.data[(part * words + k) * kLanes + lane] = got.value[k];
@@ -340,7 +345,10 @@ void permute(Wave& w, const Ins& i) {
 }  // namespace
 
 void memory_access(Wave& w, const Ins& i) {
-    ++group_of(w).accesses;
+    Group& group = group_of(w);
+    ++group.accesses;
+    if(group.launch->trace && !(i.p[kFlags] & kPermute))
+        group.launch->trace->open(w.size * (i.p[kFlags] & kTwo ? 2 : 1));
     need_address(w, i);
     if(i.p[kFlags] & kPermute)
         permute(w, i);

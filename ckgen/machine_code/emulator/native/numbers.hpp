@@ -278,6 +278,13 @@ template <class T>
 u32 sign_(T v) {
     return u32(raw(v) >> (8 * sizeof(v) - 1) & 1);
 }
+template <class A, class B>
+bool unlike(A a, B b) {  // a <> b: not equal, and with a NaN false
+    if constexpr(std::is_integral_v<A> && std::is_integral_v<B>)
+        return a != b;
+    else
+        return f64(a) < f64(b) || f64(a) > f64(b);
+}
 inline i32 exponent(f32 v) { return i32(bits_as<u32>(v) >> 23 & 0xff); }
 inline i32 exponent(f64 v) { return i32(bits_as<u64>(v) >> 52 & 0x7ff); }
 template <class T>

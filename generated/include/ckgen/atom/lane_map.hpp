@@ -3,16 +3,35 @@
 // epilogue and by the host platform, which executes atoms by these maps.
 #pragma once
 
-#include "ckgen/types.hpp"
+#include "ckgen/compute_types.hpp"
 
 namespace ckgen::atom {
 
 template <class T>
 using Fragment = Vec<T, 16 / static_cast<int>(sizeof(T))>;
 
-// A lane's share of an atom's results: the same number of registers for every instruction.
-template <int Size>
-using Accumulator = Vec<float, Size * Size / 64>;
+// Products of a pair of operand types are summed in f32, those of int8 in i32.
+template <class TA, class TB>
+struct SumOf {
+    using type = float;
+};
+template <>
+struct SumOf<int8, int8> {
+    using type = int32;
+};
+template <class TA, class TB>
+using Sum = typename SumOf<TA, TB>::type;
+
+// An element as the type in which products are summed.
+template <class T>
+CKGEN_HD float factor(T x) {
+    return to_float(x);
+}
+CKGEN_HD int32 factor(int8 x) { return x; }
+
+// A lane's share of an atom's results: the same number of registers for every instruction of a wave of Wave lanes.
+template <int Size, class TA, class TB, int Wave = 64>
+using Accumulator = Vec<Sum<TA, TB>, Size * Size / Wave>;
 
 // A and B fragments are alike for every MFMA shape here. A lane holds one row of A (one column of B) and, of the GEMM-K
 // positions of a step, the 16 consecutive bytes of "plane" lane / Size: 8 f16 or bf16, or 4 f32.
@@ -69,6 +88,15 @@ struct FmaAccumulator {
     static constexpr int rows = registers / 4;     // rows of A per lane
     static CKGEN_HD constexpr int row(int lane, int r) { return (64 / lane_columns) * (r / 4) + lane / lane_columns; }
     static CKGEN_HD constexpr int column(int lane, int r) { return lane % lane_columns * 4 + r % 4; }
+};
+
+// The lanes of dot products: a grid of 8 x 8, in which lanes beside each other have rows and columns beside each other,
+// so that their reads of LDS are in different banks. Each lane multiplies its rows with its four columns.
+struct DotAccumulator {
+    static constexpr int registers = 16;
+    static constexpr int rows_per_chunk = 8;
+    static CKGEN_HD constexpr int row(int lane, int r) { return lane / 8 + r / 4 * 8; }
+    static CKGEN_HD constexpr int column(int lane, int r) { return lane % 8 + r % 4 * 8; }
 };
 
 }  // namespace ckgen::atom

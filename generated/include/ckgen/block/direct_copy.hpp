@@ -8,9 +8,9 @@
 
 namespace ckgen::block {
 
-template <class T_, class Layout_, int KPerBlock, int Slices, int Threads>
-struct DirectCopy : RowCopy<T_, Layout_, KPerBlock, Slices, Threads> {
-    using Rows = RowCopy<T_, Layout_, KPerBlock, Slices, Threads>;
+template <class T_, class Layout_, int KPerBlock, int Slices, int Threads, int Wave>
+struct DirectCopy : RowCopy<T_, Layout_, KPerBlock, Slices, Threads, Wave> {
+    using Rows = RowCopy<T_, Layout_, KPerBlock, Slices, Threads, Wave>;
     using Layout = Layout_;
     static constexpr int lane_bytes = Layout::vector * static_cast<int>(sizeof(T_));
     static constexpr int slice_bytes = Threads * lane_bytes;

@@ -8,7 +8,7 @@
 
 namespace ckgen::block {
 
-template <class T_, class Layout_, int KPerBlock, int Slices, int Threads>
+template <class T_, class Layout_, int KPerBlock, int Slices, int Threads, int Wave>
 struct RowCopy {
     using T = T_;
     using Layout = Layout_;
@@ -21,7 +21,8 @@ struct RowCopy {
     static constexpr int threads_x = Layout::columns / column_vector;
     static constexpr int slice_rows = Threads / threads_x;
     static_assert(Slices * slice_rows == KPerBlock && Threads % threads_x == 0, "the slices cover the tile exactly");
-    static constexpr int wave_groups = runs_in_wave(Threads, threads_x);
+    static constexpr int wave_groups = runs_in_wave(Threads, threads_x, Wave);
+    static constexpr int wave_size = Wave;
 
     using GlobalVector = Vec<uint32, column_vector* static_cast<int>(sizeof(T)) / 4>;
     struct Registers {
@@ -36,9 +37,7 @@ struct RowCopy {
 
     static CKGEN_HD constexpr int row_of(int thread, int slice) { return thread / threads_x + slice * slice_rows; }
     static CKGEN_HD constexpr int column_of(int thread, int = 0) { return thread % threads_x * column_vector; }
-    static CKGEN_HD constexpr int wave_row(int thread) {
-        return row_of(thread / platform::kWaveSize * platform::kWaveSize, 0);
-    }
+    static CKGEN_HD constexpr int wave_row(int thread) { return row_of(thread / Wave * Wave, 0); }
     static CKGEN_HD constexpr int group_of(int thread) { return row_of(thread, 0) - wave_row(thread); }
 
     // If slices are whole planes, as in most tiles, their distance is constant.

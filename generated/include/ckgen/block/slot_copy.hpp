@@ -11,7 +11,8 @@
 
 namespace ckgen::block {
 
-template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Threads>
+// T: the type in global memory. Compute: the type in LDS. Wave: threads of a wave.
+template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Threads, int Wave, class Compute = T_>
 struct SlotCopy {
     using T = T_;
     using Layout = Layout_;
@@ -25,11 +26,13 @@ struct SlotCopy {
     static constexpr int slice_rows = 0;
     static constexpr int planes = KPerBlock / Layout::k1;
     static constexpr int wave_groups = planes;  // of threads with the same rows
+    static constexpr int wave_size = Wave;
     static constexpr int slice_columns = Threads / planes;
     static_assert(Threads % planes == 0 && slice_columns * Slices == Layout::columns, "the slots cover the tile");
     static_assert(Layout::vector == 1, "slots are columns");
 
     using GlobalVector = typename WordsOrLess<Vector* static_cast<int>(sizeof(T))>::type;
+    using ComputeVector = typename WordsOrLess<Vector* static_cast<int>(sizeof(Compute))>::type;
     struct Registers {
         GlobalVector data[Slices][parts];
     };
@@ -49,23 +52,33 @@ struct SlotCopy {
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
         const int byte = lds_base + Layout::byte_of(id % planes, column_of(id, 0));
         CKGEN_UNROLL
-        for(int slice = 0; slice < Slices; ++slice)
-            thread.lds_store(byte + slice * slice_columns * Layout::slot_bytes, joined(registers.data[slice]));
+        for(int slice = 0; slice < Slices; ++slice) {
+            const int at = byte + slice * slice_columns * Layout::slot_bytes;
+            if constexpr(IsSame<T, Compute>::value) {
+                thread.lds_store(at, joined(registers.data[slice]));
+            } else {
+                ComputeVector pieces[parts];
+                CKGEN_UNROLL
+                for(int part = 0; part < parts; ++part)
+                    pieces[part] = converted<T, Compute, ComputeVector>(thread, registers.data[slice][part]);
+                thread.lds_store(at, joined(pieces));
+            }
+        }
     }
 
 private:
-    static CKGEN_DEVICE Vec<uint32, 4> joined(const GlobalVector (&pieces)[parts]) {
+    static CKGEN_DEVICE Vec<uint32, 4> joined(const ComputeVector (&pieces)[parts]) {
         Vec<uint32, 4> slot;
         CKGEN_UNROLL
         for(int word = 0; word < 4; ++word) {
-            if constexpr(sizeof(GlobalVector) < 4) {
-                constexpr int in_word = 4 / sizeof(GlobalVector);
+            if constexpr(sizeof(ComputeVector) < 4) {
+                constexpr int in_word = 4 / sizeof(ComputeVector);
                 slot[word] = pieces[in_word * word][0];
                 CKGEN_UNROLL
                 for(int i = 1; i < in_word; ++i)
                     slot[word] |= static_cast<uint32>(pieces[in_word * word + i][0]) << (32 / in_word * i);
             } else {
-                constexpr int words = sizeof(GlobalVector) / 4;
+                constexpr int words = sizeof(ComputeVector) / 4;
                 slot[word] = pieces[word / words][word % words];
             }
         }

@@ -4,22 +4,41 @@
 
 #include "ckgen/config/derived.hpp"
 #include "ckgen/config/derived_bwd_data.hpp"
+#include "ckgen/config/derived_bwd_weight.hpp"
 #include "ckgen/config/rules.hpp"
 
 // clang-format off: one rule set per line
 namespace ckgen {
 
-// grouped_conv_bwd_weight, family xdl or wavelet.
+// grouped_conv_bwd_weight, family xdl or two_stage or wavelet.
 template <class Config>
-using BwdWeightDerivedOf = Derived<Config, operations::BwdWeight>;
+using BwdWeightDerivedOf = WithWeightFunction<Derived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeight : BwdWeightDerivedOf<Config> {
     static_assert(sizeof(BwdWeightRules<BwdWeightDerivedOf<Config>>) > 0, "instantiates the rules");
 };
 
+// grouped_conv_bwd_weight, family wmma.
+template <class Config>
+using BwdWeightWmmaDerivedOf = WithWeightFunction<WmmaDerived<Config, operations::BwdWeight>>;
+template <class Config>
+struct CheckedBwdWeightWmma : BwdWeightWmmaDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightWmmaRules<BwdWeightWmmaDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
+// grouped_conv_bwd_weight, family dl.
+template <class Config>
+using BwdWeightDlDerivedOf = WithWeightFunction<DlDerived<Config, operations::BwdWeight>>;
+template <class Config>
+struct CheckedBwdWeightDl : BwdWeightDlDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightDlRules<BwdWeightDlDerivedOf<Config>>) > 0, "instantiates the rules");
+    // For one architecture, where LDS size and matrix instruction are known.
+    static_assert(sizeof(BwdWeightDlArchRules<BwdWeightDlDerivedOf<Config>, 65536, true>) > 0, "instantiates the rules");
+};
+
 // grouped_conv_bwd_weight, family wavelet_tma.
 template <class Config>
-using BwdWeightTmaDerivedOf = TmaDerived<Config, operations::BwdWeight>;
+using BwdWeightTmaDerivedOf = WithWeightFunction<TmaDerived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
     static_assert(sizeof(BwdWeightTmaRules<BwdWeightTmaDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -29,7 +48,7 @@ struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family halo.
 template <class Config>
-using BwdWeightHaloDerivedOf = HaloDerived<Config, operations::BwdWeight>;
+using BwdWeightHaloDerivedOf = WithWeightFunction<HaloDerived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeightHalo : BwdWeightHaloDerivedOf<Config> {
     static_assert(sizeof(BwdWeightHaloRules<BwdWeightHaloDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -39,7 +58,7 @@ struct CheckedBwdWeightHalo : BwdWeightHaloDerivedOf<Config> {
 
 // grouped_conv_bwd_weight, family depthwise.
 template <class Config>
-using BwdWeightDepthwiseDerivedOf = DepthwiseDerived<Config, operations::BwdWeight>;
+using BwdWeightDepthwiseDerivedOf = WithWeightFunction<DepthwiseDerived<Config, operations::BwdWeight>>;
 template <class Config>
 struct CheckedBwdWeightDepthwise : BwdWeightDepthwiseDerivedOf<Config> {
     static_assert(sizeof(BwdWeightDepthwiseRules<BwdWeightDepthwiseDerivedOf<Config>>) > 0, "instantiates the rules");
@@ -51,6 +70,24 @@ using BwdDataDerivedOf = WithFunction<Derived<Config, operations::BwdData>>;
 template <class Config>
 struct CheckedBwdData : BwdDataDerivedOf<Config> {
     static_assert(sizeof(BwdDataRules<BwdDataDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
+// grouped_conv_bwd_data, family wmma.
+template <class Config>
+using BwdDataWmmaDerivedOf = WithFunction<WmmaDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataWmma : BwdDataWmmaDerivedOf<Config> {
+    static_assert(sizeof(BwdDataWmmaRules<BwdDataWmmaDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
+// grouped_conv_bwd_data, family dl.
+template <class Config>
+using BwdDataDlDerivedOf = WithFunction<DlDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataDl : BwdDataDlDerivedOf<Config> {
+    static_assert(sizeof(BwdDataDlRules<BwdDataDlDerivedOf<Config>>) > 0, "instantiates the rules");
+    // For one architecture, where LDS size and matrix instruction are known.
+    static_assert(sizeof(BwdDataDlArchRules<BwdDataDlDerivedOf<Config>, 65536, true>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_data, family wavelet_tma.

@@ -10,7 +10,7 @@
 // clang-format off: one value per line
 namespace ckgen {
 
-// Family xdl or wavelet. Operation: one of ckgen/config/operations.hpp.
+// Family xdl or two_stage or wavelet. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct Derived : WithOptionalKeys<Config> {
     // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
@@ -19,6 +19,9 @@ struct Derived : WithOptionalKeys<Config> {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using WithOptionalKeys<Config>::a_k1;
     using WithOptionalKeys<Config>::a_vector;
     using WithOptionalKeys<Config>::a_write;
@@ -39,41 +42,194 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     // Contiguous along GEMM-M: its positions.
     static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
-    static constexpr int wave_size = 64;
+    static constexpr int matrix_unit = 0;
+    static constexpr int wave_size = 64;  // Threads of a wave; those of 64 run as two halves where waves are 32 wide.
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int compute_bytes = sizeof(typename Config::DataType::ComputeA);  // Bytes of an element of A and B in LDS, where it has the type that is multiplied.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
-    static constexpr int k1 = 16 / elem_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
+    static constexpr int k1 = 16 / compute_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
     static constexpr int global_bytes = (m_per_block + n_per_block) * k_per_block * elem_bytes;  // Bytes of a tile of A and one of B in global memory.
     static constexpr int prefetch_tiles = (pipeline_version == 2 ? min_of(8, max_of(2, (32768 / max_of(1, 4 / max_of(1, math_waves)) + global_bytes - 1) / global_bytes)) : (pipeline_version == 5 ? 2 : 1));  // Tiles of A and B in registers on their way from global memory to LDS.
     static constexpr int m_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 4 : 2) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block > n_per_block) ? 2 : 1)));  // Math waves along M.
     static constexpr int m_xdl_per_wave = m_per_block / (m_waves * m_per_xdl);  // Atoms of one wave along M.
     static constexpr int n_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 2 : 4) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block <= n_per_block) ? 2 : 1)));  // Math waves along N.
     static constexpr int n_xdl_per_wave = n_per_block / (n_waves * m_per_xdl);  // Atoms of one wave along N.
-    static constexpr int k_step = k1 * (64 / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
+    static constexpr int k_step = k1 * (wave_size / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
     static constexpr int fragment_registers = 4 * (m_xdl_per_wave + n_xdl_per_wave) * (pipeline_version >= 3 ? k_per_block / max_of(1, k_step) : 2);  // 32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.
     static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
+    static constexpr int ck_pipeline = (stages == 1 ? 2 : 5);  // CK's BlkGemmPipelineVersion: 2 with one LDS buffer, 5 with two.
     static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
-    static constexpr int copy_threads = 64 * copy_waves;  // Threads that copy from global memory to LDS.
-    static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
-    static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
-    static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / 64;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_elems = m_per_block * k_per_block / copy_threads;  // Elements of A's tile that a copy thread moves.
-    static constexpr int b_elems = n_per_block * k_per_block / copy_threads;  // Elements of B's tile that a copy thread moves.
+    static constexpr int copy_threads = wave_size * copy_waves;  // Threads that copy from global memory to LDS.
+    static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
+    static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
+    static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
+    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
+    static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
     static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
-    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
+    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(min_of(k1, ak1), a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
     static constexpr int b_dst_vector = (b_k_major ? k1 : (b_write > 0 ? b_write : max_of(1, min_of(min_of(k1, bk1), b_elems / b_vector))));  // Elements along GEMM-K that one LDS write of B stores.
     static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
     static constexpr int b_slices = b_elems / (b_k_major ? b_dst_vector : b_vector * b_dst_vector);  // Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.
     static constexpr int a_pad = (a_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (m_per_block / a_vector < 8 ? m_per_block / a_vector : 0));  // Empty slots after each plane of A.
     static constexpr int b_pad = (b_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (n_per_block / b_vector < 8 ? n_per_block / b_vector : 0));  // Empty slots after each plane of B.
     static constexpr int lds_stage_bytes = planes * (m_per_block + a_pad + n_per_block + b_pad) * 16;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
-    static constexpr int epilogue_rows = m_waves * (256 / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
+    static constexpr int epilogue_rows = m_waves * (4 * wave_size / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
     static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
     static constexpr int lds_bytes = max_of(stages * lds_stage_bytes, lds_epilogue_bytes);  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
     static constexpr int vgpr_estimate = 48 + (load_waves > 0 ? max_of(acc_registers + 8 * (m_xdl_per_wave + n_xdl_per_wave), (a_elems + b_elems) * elem_bytes / 4) : acc_registers + fragment_registers + prefetch_tiles * ((a_elems + b_elems) * elem_bytes / 4));  // 32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.
     static constexpr int vgpr_budget = 512 / ((load_waves + math_waves + 3) / 4);  // 32-bit registers that a lane may use so that the whole workgroup is resident on one compute unit.
+};
+
+// Family wmma. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
+struct WmmaDerived : WithOptionalKeys<Config> {
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
+    using In = typename Config::DataType::In;
+    using Wei = typename Config::DataType::Wei;
+    using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
+    using WithOptionalKeys<Config>::a_k1;
+    using WithOptionalKeys<Config>::a_vector;
+    using WithOptionalKeys<Config>::a_write;
+    using WithOptionalKeys<Config>::b_k1;
+    using WithOptionalKeys<Config>::b_vector;
+    using WithOptionalKeys<Config>::b_write;
+    using WithOptionalKeys<Config>::k_per_block;
+    using WithOptionalKeys<Config>::load_waves;
+    using WithOptionalKeys<Config>::m_per_block;
+    using WithOptionalKeys<Config>::m_per_xdl;
+    using WithOptionalKeys<Config>::math_waves;
+    using WithOptionalKeys<Config>::n_per_block;
+    using WithOptionalKeys<Config>::pipeline_version;
+    using WithOptionalKeys<Config>::stages;
+    static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int wave_size = 32;  // Threads of a wave.
+    static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int compute_bytes = sizeof(typename Config::DataType::ComputeA);  // Bytes of an element of A and B in LDS, where it has the type that is multiplied.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int k1 = 16 / compute_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
+    static constexpr int global_bytes = (m_per_block + n_per_block) * k_per_block * elem_bytes;  // Bytes of a tile of A and one of B in global memory.
+    static constexpr int prefetch_tiles = (pipeline_version == 2 ? min_of(8, max_of(2, (32768 / max_of(1, 4 / max_of(1, math_waves)) + global_bytes - 1) / global_bytes)) : (pipeline_version == 5 ? 2 : 1));  // Tiles of A and B in registers on their way from global memory to LDS.
+    static constexpr int m_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 4 : 2) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block > n_per_block) ? 2 : 1)));  // Math waves along M.
+    static constexpr int m_xdl_per_wave = m_per_block / (m_waves * m_per_xdl);  // Atoms of one wave along M.
+    static constexpr int n_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 2 : 4) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block <= n_per_block) ? 2 : 1)));  // Math waves along N.
+    static constexpr int n_xdl_per_wave = n_per_block / (n_waves * m_per_xdl);  // Atoms of one wave along N.
+    static constexpr int k_step = k1 * (wave_size / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
+    static constexpr int fragment_registers = 4 * (m_xdl_per_wave + n_xdl_per_wave) * (pipeline_version >= 3 ? k_per_block / max_of(1, k_step) : 2);  // 32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.
+    static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
+    static constexpr int ck_pipeline = (stages == 1 ? 2 : 5);  // CK's BlkGemmPipelineVersion: 2 with one LDS buffer, 5 with two.
+    static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
+    static constexpr int copy_threads = wave_size * copy_waves;  // Threads that copy from global memory to LDS.
+    static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
+    static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
+    static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
+    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
+    static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
+    static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
+    static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
+    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(min_of(k1, ak1), a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
+    static constexpr int b_dst_vector = (b_k_major ? k1 : (b_write > 0 ? b_write : max_of(1, min_of(min_of(k1, bk1), b_elems / b_vector))));  // Elements along GEMM-K that one LDS write of B stores.
+    static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
+    static constexpr int b_slices = b_elems / (b_k_major ? b_dst_vector : b_vector * b_dst_vector);  // Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.
+    static constexpr int a_pad = (a_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (m_per_block / a_vector < 8 ? m_per_block / a_vector : 0));  // Empty slots after each plane of A.
+    static constexpr int b_pad = (b_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (n_per_block / b_vector < 8 ? n_per_block / b_vector : 0));  // Empty slots after each plane of B.
+    static constexpr int lds_stage_bytes = planes * (m_per_block + a_pad + n_per_block + b_pad) * 16;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
+    static constexpr int epilogue_rows = m_waves * (4 * wave_size / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
+    static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
+    static constexpr int lds_bytes = max_of(stages * lds_stage_bytes, lds_epilogue_bytes);  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
+    static constexpr int vgpr_estimate = 24 + acc_registers + 8 * (min_of(m_xdl_per_wave, n_xdl_per_wave) + 1) + (a_elems + b_elems) * elem_bytes / 4 + (a_k_major ? 5 * a_slices : 0) + (b_k_major ? 5 * b_slices : 0);  // 32-bit registers that a lane needs, roughly: accumulators, some operands, the copy's staging, 24 others, and the addresses of the slots of K-major operands.
+    static constexpr int vgpr_budget = min_of(256, 1024 / ((load_waves + math_waves + 3) / 4));  // 32-bit registers that a lane may use so that the whole workgroup is resident on one workgroup processor.
+    static constexpr int matrix_unit = 1;  // What multiplies: WMMA (ckgen/atom/select.hpp).
+};
+
+// Family dl. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
+struct DlDerived : WithOptionalKeys<Config> {
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
+    using In = typename Config::DataType::In;
+    using Wei = typename Config::DataType::Wei;
+    using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
+    using WithOptionalKeys<Config>::a_k1;
+    using WithOptionalKeys<Config>::a_vector;
+    using WithOptionalKeys<Config>::a_write;
+    using WithOptionalKeys<Config>::b_k1;
+    using WithOptionalKeys<Config>::b_vector;
+    using WithOptionalKeys<Config>::b_write;
+    using WithOptionalKeys<Config>::k_per_block;
+    using WithOptionalKeys<Config>::load_waves;
+    using WithOptionalKeys<Config>::m_per_block;
+    using WithOptionalKeys<Config>::m_per_xdl;
+    using WithOptionalKeys<Config>::math_waves;
+    using WithOptionalKeys<Config>::n_per_block;
+    using WithOptionalKeys<Config>::pipeline_version;
+    using WithOptionalKeys<Config>::stages;
+    static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int wave_size = 64;  // Threads of a wave; those of 64 run as two halves where waves are 32 wide.
+    static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int compute_bytes = sizeof(typename Config::DataType::ComputeA);  // Bytes of an element of A and B in LDS, where it has the type that is multiplied.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int k1 = 16 / compute_bytes;  // Elements of GEMM-K in one 16-byte LDS slot.
+    static constexpr int global_bytes = (m_per_block + n_per_block) * k_per_block * elem_bytes;  // Bytes of a tile of A and one of B in global memory.
+    static constexpr int prefetch_tiles = (pipeline_version == 2 ? min_of(8, max_of(2, (32768 / max_of(1, 4 / max_of(1, math_waves)) + global_bytes - 1) / global_bytes)) : (pipeline_version == 5 ? 2 : 1));  // Tiles of A and B in registers on their way from global memory to LDS.
+    static constexpr int m_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 4 : 2) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block > n_per_block) ? 2 : 1)));  // Math waves along M.
+    static constexpr int m_xdl_per_wave = m_per_block / (m_waves * m_per_xdl);  // Atoms of one wave along M.
+    static constexpr int n_waves = (math_waves == 8 ? (m_per_block > n_per_block ? 2 : 4) : (math_waves == 4 ? 2 : ((math_waves == 2 && m_per_block <= n_per_block) ? 2 : 1)));  // Math waves along N.
+    static constexpr int n_xdl_per_wave = n_per_block / (n_waves * m_per_xdl);  // Atoms of one wave along N.
+    static constexpr int k_step = k1 * (wave_size / m_per_xdl);  // GEMM-K that one step of a wave covers when every lane reads one 16-byte slot.
+    static constexpr int fragment_registers = 4 * (m_xdl_per_wave + n_xdl_per_wave) * (pipeline_version >= 3 ? k_per_block / max_of(1, k_step) : 2);  // 32-bit registers for operands from LDS: those of a whole tile in pipelines v3 to v5, else of two steps.
+    static constexpr int planes = k_per_block / k1;  // Planes of slots in a tile of A or B: those of one plane are side by side along M or N.
+    static constexpr int ck_pipeline = (stages == 1 ? 2 : 5);  // CK's BlkGemmPipelineVersion: 2 with one LDS buffer, 5 with two.
+    static constexpr int copy_waves = (load_waves > 0 ? load_waves : math_waves);  // Waves that copy from global memory to LDS: the load waves, or all where there are none.
+    static constexpr int copy_threads = wave_size * copy_waves;  // Threads that copy from global memory to LDS.
+    static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
+    static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
+    static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
+    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
+    static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
+    static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
+    static constexpr int bk1 = (b_k1 > 0 ? b_k1 : k1);  // CK's BK1: elements of GEMM-K of B that its copy to LDS treats as one.
+    static constexpr int a_dst_vector = (a_k_major ? k1 : (a_write > 0 ? a_write : max_of(1, min_of(k1, a_elems / a_vector))));  // Elements along GEMM-K that one LDS write of A stores, transposed in registers unless A is K-major.
+    static constexpr int b_dst_vector = (b_k_major ? k1 : (b_write > 0 ? b_write : max_of(1, min_of(k1, b_elems / b_vector))));  // Elements along GEMM-K that one LDS write of B stores.
+    static constexpr int a_slices = a_elems / (a_k_major ? a_dst_vector : a_vector * a_dst_vector);  // Pieces of A that a copy thread moves: a_vector x a_dst_vector, or slots of one row.
+    static constexpr int b_slices = b_elems / (b_k_major ? b_dst_vector : b_vector * b_dst_vector);  // Pieces of B that a copy thread moves: b_vector x b_dst_vector, or slots of one row.
+    static constexpr int a_pad = (a_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (m_per_block / a_vector < 8 ? m_per_block / a_vector : 0));  // Empty slots after each plane of A.
+    static constexpr int b_pad = (b_k_major ? (planes > 1 ? max_of(1, 8 / planes) : 0) : (n_per_block / b_vector < 8 ? n_per_block / b_vector : 0));  // Empty slots after each plane of B.
+    static constexpr int lds_stage_bytes = planes * (m_per_block + a_pad + n_per_block + b_pad) * 16;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
+    static constexpr int epilogue_rows = m_waves * (4 * wave_size / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
+    static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
+    static constexpr int lds_bytes = max_of(stages * lds_stage_bytes, lds_epilogue_bytes);  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
+    static constexpr int vgpr_estimate = 48 + acc_registers + 16 * (m_xdl_per_wave + n_xdl_per_wave) + (a_elems + b_elems) * elem_bytes / 4;  // 32-bit registers that a lane needs, roughly: accumulators, operands, the copy's staging, 48 others.
+    static constexpr int vgpr_budget = min_of(256, 1024 / ((2 * math_waves + 3) / 4));  // 32-bit registers that a lane may use so that the whole workgroup is resident on one workgroup processor.
+    static constexpr int matrix_unit = 2;  // What multiplies: dot products (ckgen/atom/select.hpp).
 };
 
 // Family wavelet_tma. Operation: one of ckgen/config/operations.hpp.
@@ -85,6 +241,9 @@ struct TmaDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
@@ -98,8 +257,10 @@ struct TmaDerived : Config {
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     // Contiguous along GEMM-M: its positions.
     static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int matrix_unit = 0;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
@@ -123,6 +284,9 @@ struct StationaryDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
@@ -136,8 +300,10 @@ struct StationaryDerived : Config {
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     // Contiguous along GEMM-M: its positions.
     static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int matrix_unit = 0;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
@@ -161,6 +327,9 @@ struct HaloDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
@@ -173,8 +342,10 @@ struct HaloDerived : Config {
     static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
     // Contiguous along GEMM-M: its positions.
     static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int matrix_unit = 0;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
@@ -198,6 +369,9 @@ struct DepthwiseDerived : Config {
     using In = typename Config::DataType::In;
     using Wei = typename Config::DataType::Wei;
     using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
     using Config::a_vector;
     using Config::k_per_block;
     using Config::load_waves;
@@ -212,8 +386,10 @@ struct DepthwiseDerived : Config {
     // Contiguous along GEMM-M: its positions.
     static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
     static constexpr int wave_size = 64;
+    static constexpr int matrix_unit = 0;
     static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
     static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads of a workgroup.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.

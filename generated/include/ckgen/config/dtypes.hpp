@@ -2,36 +2,76 @@
 // The data types of instances, and lists of them for sources that are compiled once per type.
 #pragma once
 
-#include "ckgen/types.hpp"
+#include "ckgen/compute_types.hpp"
 
 // clang-format off: one row per line
-// Input, weight and output type of an instance.
+// Input, weight and output type of an instance; the types in which the operands A and B are multiplied and in which
+// products are summed.
 namespace ckgen::dtype {
 struct f16 {
     using In = half_t;
     using Wei = half_t;
     using Out = half_t;
+    using ComputeA = half_t;
+    using ComputeB = half_t;
+    using Accumulator = float;
     static constexpr const char* name = "f16";
 };
 struct bf16 {
     using In = bhalf_t;
     using Wei = bhalf_t;
     using Out = bhalf_t;
+    using ComputeA = bhalf_t;
+    using ComputeB = bhalf_t;
+    using Accumulator = float;
     static constexpr const char* name = "bf16";
 };
 struct f32 {
     using In = float;
     using Wei = float;
     using Out = float;
+    using ComputeA = float;
+    using ComputeB = float;
+    using Accumulator = float;
     static constexpr const char* name = "f32";
 };
 struct bf16_f32_bf16 {
     using In = bhalf_t;
     using Wei = float;
     using Out = bhalf_t;
+    using ComputeA = bhalf_t;
+    using ComputeB = bhalf_t;
+    using Accumulator = float;
     static constexpr const char* name = "bf16_f32_bf16";
+};
+struct i8 {
+    using In = int8;
+    using Wei = int8;
+    using Out = int8;
+    using ComputeA = int8;
+    using ComputeB = int8;
+    using Accumulator = int32;
+    static constexpr const char* name = "i8";
+};
+struct f32_comp_tf32 {
+    using In = float;
+    using Wei = float;
+    using Out = float;
+    using ComputeA = tf32_t;
+    using ComputeB = tf32_t;
+    using Accumulator = float;
+    static constexpr const char* name = "f32_comp_tf32";
+};
+struct f16_comp_bf8_f8 {
+    using In = half_t;
+    using Wei = half_t;
+    using Out = half_t;
+    using ComputeA = bf8_t;
+    using ComputeB = f8_t;
+    using Accumulator = float;
+    static constexpr const char* name = "f16_comp_bf8_f8";
 };
 }  // namespace ckgen::dtype
 
-// DO(name, type) for each element type of a weight gradient.
-#define CKGEN_WEIGHT_GRADIENTS(DO) DO(f16, half_t) DO(bf16, bhalf_t) DO(f32, float)
+// DO(name, type, accumulator) for each element type of a weight gradient.
+#define CKGEN_WEIGHT_GRADIENTS(DO) DO(f16, half_t, float) DO(bf16, bhalf_t, float) DO(f32, float, float) DO(i8, int8, int32)

@@ -33,7 +33,14 @@ struct WithPipeline : Config {
 template <class Config>
 struct WithPipeline<Config, typename IfMember<Config::pipeline_version>::type> : Config {};
 
+template <class Config, class = void>
+struct WithGroupsToMerge : Config {
+    static constexpr int groups_to_merge = 1;
+};
 template <class Config>
-using WithOptionalKeys = WithPipeline<WithCopyK1<WithLdsWrite<Config>>>;
+struct WithGroupsToMerge<Config, typename IfMember<Config::groups_to_merge>::type> : Config {};
+
+template <class Config>
+using WithOptionalKeys = WithGroupsToMerge<WithPipeline<WithCopyK1<WithLdsWrite<Config>>>>;
 
 }  // namespace ckgen

@@ -7,7 +7,7 @@
 // clang-format off: one rule per line
 namespace ckgen {
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
-// family xdl or wavelet.
+// family xdl or two_stage or wavelet.
 template <class D>
 struct BwdWeightRules {
     static constexpr auto math_waves = D::math_waves;
@@ -18,6 +18,7 @@ struct BwdWeightRules {
     static constexpr auto pipeline_version = D::pipeline_version;
     static constexpr auto generic = D::generic;
     static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
@@ -25,6 +26,7 @@ struct BwdWeightRules {
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto compute_bytes = D::compute_bytes;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_waves = D::m_waves;
     static constexpr auto n_waves = D::n_waves;
@@ -33,10 +35,11 @@ struct BwdWeightRules {
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto a_slices = D::a_slices;
     static constexpr auto a_dst_vector = D::a_dst_vector;
-    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
     static constexpr auto k1 = D::k1;
     static constexpr auto a_write = D::a_write;
     static constexpr auto b_write = D::b_write;
@@ -50,32 +53,35 @@ struct BwdWeightRules {
     static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto wave_size = D::wave_size;
+    static constexpr auto copy_threads = D::copy_threads;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
-    static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
+    static_assert(load_waves == 0 || (elem_bytes == 2 && compute_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
-    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
-    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert(a_k_major || (copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0 && (copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
-    static_assert(b_k_major || (copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
-    static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
-    static_assert(ak1 == k1 && bk1 == k1, "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes");
+    static_assert(ak1 == bk1 && (ak1 == k1 || (compute_bytes == 1 && 2 * ak1 == k1 && ak1 % a_dst_vector == 0 && bk1 % b_dst_vector == 0)), "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes, or half a slot of 8-bit elements");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
     static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding");
-    static_assert(c_channels_last || c_vector == 1 || (c_m_major && a_vector == 1) || (b_k_major && !c_m_major), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time");
+    static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
     static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
     static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
@@ -91,6 +97,178 @@ struct BwdWeightArchRules {
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
+// family wmma.
+template <class D>
+struct BwdWeightWmmaRules {
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto launch_threads = D::launch_threads;
+    static constexpr auto pipeline_version = D::pipeline_version;
+    static constexpr auto generic = D::generic;
+    static constexpr auto stages = D::stages;
+    static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto c_bytes = D::c_bytes;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto m_waves = D::m_waves;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_waves = D::n_waves;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto k_step = D::k_step;
+    static constexpr auto a_k_major = D::a_k_major;
+    static constexpr auto a_slices = D::a_slices;
+    static constexpr auto a_dst_vector = D::a_dst_vector;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
+    static constexpr auto b_k_major = D::b_k_major;
+    static constexpr auto b_slices = D::b_slices;
+    static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
+    static constexpr auto k1 = D::k1;
+    static constexpr auto compute_bytes = D::compute_bytes;
+    static constexpr auto a_write = D::a_write;
+    static constexpr auto b_write = D::b_write;
+    static constexpr auto ak1 = D::ak1;
+    static constexpr auto bk1 = D::bk1;
+    static constexpr auto epilogue_rows = D::epilogue_rows;
+    static constexpr auto block_size = D::block_size;
+    static constexpr auto vgpr_estimate = D::vgpr_estimate;
+    static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
+    static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto wave_size = D::wave_size;
+    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto planes = D::planes;
+    static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
+    static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
+    static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
+    static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
+    static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
+    static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
+    static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
+    static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
+    static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
+    static_assert(ak1 == bk1 && (ak1 == k1 || (compute_bytes == 1 && 2 * ak1 == k1 && ak1 % a_dst_vector == 0 && bk1 % b_dst_vector == 0)), "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes, or half a slot of 8-bit elements");
+    static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
+    static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding");
+    static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
+    static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
+    static_assert(m_per_xdl == 16 && load_waves == 0 && stages >= 1 && stages <= 2, "wmma-atom: atoms are 16x16, every wave loads and multiplies, there are 1 or 2 LDS buffers");
+    static_assert(!generic, "wmma-generic: there are no generic instances; those of family xdl are for every architecture");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdWeightWmmaArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "wmma-exists: the architecture has a WMMA instruction for the data type");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
+// family dl.
+template <class D>
+struct BwdWeightDlRules {
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto launch_threads = D::launch_threads;
+    static constexpr auto pipeline_version = D::pipeline_version;
+    static constexpr auto generic = D::generic;
+    static constexpr auto stages = D::stages;
+    static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto c_bytes = D::c_bytes;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto m_waves = D::m_waves;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_waves = D::n_waves;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto k_step = D::k_step;
+    static constexpr auto a_k_major = D::a_k_major;
+    static constexpr auto a_slices = D::a_slices;
+    static constexpr auto a_dst_vector = D::a_dst_vector;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
+    static constexpr auto b_k_major = D::b_k_major;
+    static constexpr auto b_slices = D::b_slices;
+    static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
+    static constexpr auto k1 = D::k1;
+    static constexpr auto compute_bytes = D::compute_bytes;
+    static constexpr auto a_write = D::a_write;
+    static constexpr auto b_write = D::b_write;
+    static constexpr auto epilogue_rows = D::epilogue_rows;
+    static constexpr auto block_size = D::block_size;
+    static constexpr auto vgpr_estimate = D::vgpr_estimate;
+    static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
+    static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto wave_size = D::wave_size;
+    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto planes = D::planes;
+    static constexpr auto ak1 = D::ak1;
+    static constexpr auto bk1 = D::bk1;
+    static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
+    static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
+    static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
+    static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
+    static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
+    static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
+    static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
+    static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
+    static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
+    static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
+    static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding");
+    static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
+    static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
+    static_assert(m_per_xdl == 32 && load_waves == 0 && stages >= 1 && stages <= 2 && !generic, "dl-atom: 64 lanes have 32x32 results, every wave loads and multiplies, there are 1 or 2 LDS buffers");
+    static_assert((ak1 == k1 && bk1 == k1) || (ak1 == 1 && bk1 == 1), "dl-k1: K1 is a slot of 16 bytes, or 1 as in CK's rows");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdWeightDlArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
 // family wavelet_tma.
 template <class D>
 struct BwdWeightTmaRules {
@@ -99,6 +277,7 @@ struct BwdWeightTmaRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -111,7 +290,7 @@ struct BwdWeightTmaRules {
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 2, "tma-vectors: A and B are copied in units of 8 channels, C is written in pairs");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
@@ -134,6 +313,7 @@ struct BwdWeightTmaArchRules {
 template <class D>
 struct BwdWeightHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
@@ -152,7 +332,7 @@ struct BwdWeightHaloRules {
     static constexpr auto acc_registers = D::acc_registers;
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
@@ -176,13 +356,14 @@ struct BwdWeightHaloArchRules {
 // family depthwise.
 template <class D>
 struct BwdWeightDepthwiseRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto a_vector = D::a_vector;
-    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto m_per_xdl = D::m_per_xdl;
@@ -193,6 +374,7 @@ struct BwdWeightDepthwiseRules {
     static constexpr auto thread_positions = D::thread_positions;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
+    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
     static_assert(n_per_block == 1 || (D::Layout::channels_last && !D::Layout::groups_outermost), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");
@@ -222,6 +404,7 @@ struct BwdDataRules {
     static constexpr auto pipeline_version = D::pipeline_version;
     static constexpr auto generic = D::generic;
     static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
@@ -229,6 +412,7 @@ struct BwdDataRules {
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto compute_bytes = D::compute_bytes;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_waves = D::m_waves;
     static constexpr auto n_waves = D::n_waves;
@@ -237,10 +421,11 @@ struct BwdDataRules {
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto a_slices = D::a_slices;
     static constexpr auto a_dst_vector = D::a_dst_vector;
-    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto b_slices = D::b_slices;
     static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
     static constexpr auto k1 = D::k1;
     static constexpr auto a_write = D::a_write;
     static constexpr auto b_write = D::b_write;
@@ -254,6 +439,8 @@ struct BwdDataRules {
     static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto wave_size = D::wave_size;
+    static constexpr auto copy_threads = D::copy_threads;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(m_per_xdl == 32 || m_per_xdl == 16, "xdl-size: matrix atoms are 32x32 or 16x16");
@@ -261,26 +448,27 @@ struct BwdDataRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
     static_assert(!generic || (a_vector == 1 && b_vector == 1 && c_vector == 1 && load_waves == 0 && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "generic-vectors: a generic instance is of family xdl, takes any filter and reads and writes single elements");
-    static_assert(load_waves == 0 || (elem_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
+    static_assert(load_waves == 0 || (elem_bytes == 2 && compute_bytes == 2 && c_bytes == 2), "wavelet-dtype: wavelet exists for f16 and bf16");
     static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
     static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
     static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
-    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
-    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
     static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
     static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
-    static_assert(a_k_major || (copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (copy_threads * a_vector * a_dst_vector) == 0 && (copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
-    static_assert(b_k_major || (copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (copy_threads * b_vector * b_dst_vector) == 0 && (copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
-    static_assert((a_dst_vector * elem_bytes >= 4 || (a_write > 0 && elem_bytes == 2)) && (b_dst_vector * elem_bytes >= 4 || (b_write > 0 && elem_bytes == 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or 2 of 16-bit elements if the spec gives `lds_write`");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
-    static_assert(ak1 % k1 == 0 && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot");
+    static_assert((ak1 % k1 == 0 || (compute_bytes == 1 && 2 * ak1 == k1)) && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot, AK1 half a slot of 8-bit elements");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
     static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding");
-    static_assert(c_channels_last || c_vector == 1 || (c_m_major && a_vector == 1) || (b_k_major && !c_m_major), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time");
+    static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
     static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
     static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
@@ -296,6 +484,180 @@ struct BwdDataArchRules {
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
+// family wmma.
+template <class D>
+struct BwdDataWmmaRules {
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto launch_threads = D::launch_threads;
+    static constexpr auto pipeline_version = D::pipeline_version;
+    static constexpr auto generic = D::generic;
+    static constexpr auto stages = D::stages;
+    static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto c_bytes = D::c_bytes;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto m_waves = D::m_waves;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_waves = D::n_waves;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto k_step = D::k_step;
+    static constexpr auto a_k_major = D::a_k_major;
+    static constexpr auto a_slices = D::a_slices;
+    static constexpr auto a_dst_vector = D::a_dst_vector;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
+    static constexpr auto b_k_major = D::b_k_major;
+    static constexpr auto b_slices = D::b_slices;
+    static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
+    static constexpr auto k1 = D::k1;
+    static constexpr auto compute_bytes = D::compute_bytes;
+    static constexpr auto a_write = D::a_write;
+    static constexpr auto b_write = D::b_write;
+    static constexpr auto ak1 = D::ak1;
+    static constexpr auto bk1 = D::bk1;
+    static constexpr auto epilogue_rows = D::epilogue_rows;
+    static constexpr auto block_size = D::block_size;
+    static constexpr auto vgpr_estimate = D::vgpr_estimate;
+    static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
+    static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto wave_size = D::wave_size;
+    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto planes = D::planes;
+    static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
+    static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
+    static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
+    static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
+    static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
+    static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
+    static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
+    static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
+    static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
+    static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
+    static_assert((ak1 % k1 == 0 || (compute_bytes == 1 && 2 * ak1 == k1)) && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot, AK1 half a slot of 8-bit elements");
+    static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
+    static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding");
+    static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
+    static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
+    static_assert(m_per_xdl == 16 && load_waves == 0 && stages >= 1 && stages <= 2, "wmma-atom: atoms are 16x16, every wave loads and multiplies, there are 1 or 2 LDS buffers");
+    static_assert(!generic, "wmma-generic: there are no generic instances; those of family xdl are for every architecture");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdDataWmmaArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "wmma-exists: the architecture has a WMMA instruction for the data type");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
+// family dl.
+template <class D>
+struct BwdDataDlRules {
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto launch_threads = D::launch_threads;
+    static constexpr auto pipeline_version = D::pipeline_version;
+    static constexpr auto generic = D::generic;
+    static constexpr auto stages = D::stages;
+    static constexpr auto interwave = D::interwave;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto c_bytes = D::c_bytes;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto m_waves = D::m_waves;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_waves = D::n_waves;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto k_step = D::k_step;
+    static constexpr auto a_k_major = D::a_k_major;
+    static constexpr auto a_slices = D::a_slices;
+    static constexpr auto a_dst_vector = D::a_dst_vector;
+    static constexpr auto a_copy_threads = D::a_copy_threads;
+    static constexpr auto b_k_major = D::b_k_major;
+    static constexpr auto b_slices = D::b_slices;
+    static constexpr auto b_dst_vector = D::b_dst_vector;
+    static constexpr auto b_copy_threads = D::b_copy_threads;
+    static constexpr auto k1 = D::k1;
+    static constexpr auto compute_bytes = D::compute_bytes;
+    static constexpr auto a_write = D::a_write;
+    static constexpr auto b_write = D::b_write;
+    static constexpr auto epilogue_rows = D::epilogue_rows;
+    static constexpr auto block_size = D::block_size;
+    static constexpr auto vgpr_estimate = D::vgpr_estimate;
+    static constexpr auto vgpr_budget = D::vgpr_budget;
+    static constexpr auto a_channels_last = D::a_channels_last;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
+    static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto wave_size = D::wave_size;
+    static constexpr auto copy_threads = D::copy_threads;
+    static constexpr auto planes = D::planes;
+    static constexpr auto ak1 = D::ak1;
+    static constexpr auto bk1 = D::bk1;
+    static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
+    static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
+    static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
+    static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && D::Layout::channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout that has them side by side, as NHWGC");
+    static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
+    static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
+    static_assert(m_per_block % (m_waves * m_per_xdl) == 0, "tile-m-waves: m_per_block is a whole number of atoms for each of the m_waves");
+    static_assert(n_per_block % (n_waves * m_per_xdl) == 0, "tile-n-waves: n_per_block is a whole number of atoms for each of the n_waves");
+    static_assert(k_per_block % k_step == 0, "k-per-block-step: k_per_block is a whole number of atom steps (k_step)");
+    static_assert(a_k_major || (a_slices >= 1 && a_slices * a_vector * a_dst_vector * a_copy_threads == m_per_block * k_per_block), "a-copy-cover: the copy threads move the whole tile of A in equal pieces");
+    static_assert(b_k_major || (b_slices >= 1 && b_slices * b_vector * b_dst_vector * b_copy_threads == n_per_block * k_per_block), "b-copy-cover: the copy threads move the whole tile of B in equal pieces");
+    static_assert(a_k_major || (m_per_block % a_vector == 0 && k_per_block % a_dst_vector == 0), "a-tile-vector: pieces of a_vector x a_dst_vector tile m_per_block x k_per_block");
+    static_assert(b_k_major || (n_per_block % b_vector == 0 && k_per_block % b_dst_vector == 0), "b-tile-vector: pieces of b_vector x b_dst_vector tile n_per_block x k_per_block");
+    static_assert(a_k_major || (a_copy_threads * a_vector * a_dst_vector) % (m_per_block * k1) == 0 || ((m_per_block * k1) % (a_copy_threads * a_vector * a_dst_vector) == 0 && (a_copy_threads * a_vector) % m_per_block == 0), "a-copy-planes: the copy threads take whole planes of A's tile at once, m_per_block x k1, or whole rows of one");
+    static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
+    static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
+    static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
+    static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
+    static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding");
+    static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
+    static_assert(!a_k_major || (a_slices >= 1 && copy_threads % planes == 0 && a_slices * k1 * copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || (b_slices >= 1 && copy_threads % planes == 0 && b_slices * k1 * copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time");
+    static_assert(!b_k_major || planes <= 32, "b-slot-planes: a tile of a K-major B has at most 32 slots along GEMM-K");
+    static_assert(m_per_xdl == 32 && load_waves == 0 && stages >= 1 && stages <= 2 && !generic, "dl-atom: 64 lanes have 32x32 results, every wave loads and multiplies, there are 1 or 2 LDS buffers");
+    static_assert((ak1 == k1 && bk1 == k1) || (ak1 == 1 && bk1 == 1), "dl-k1: K1 is a slot of 16 bytes, or 1 as in CK's rows");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdDataDlArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family wavelet_tma.
 template <class D>
 struct BwdDataTmaRules {
@@ -304,6 +666,7 @@ struct BwdDataTmaRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -316,7 +679,7 @@ struct BwdDataTmaRules {
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
@@ -343,6 +706,7 @@ struct BwdDataStationaryRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -355,7 +719,7 @@ struct BwdDataStationaryRules {
     static constexpr auto acc_registers = D::acc_registers;
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "tma-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
@@ -379,6 +743,7 @@ struct BwdDataStationaryArchRules {
 template <class D>
 struct BwdDataHaloRules {
     static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
@@ -397,7 +762,7 @@ struct BwdDataHaloRules {
     static constexpr auto acc_registers = D::acc_registers;
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
-    static_assert(elem_bytes == 2, "tma-dtype: A and B have elements of 16 bits");
+    static_assert(elem_bytes == 2 && as_stored == 1, "tma-dtype: A and B have elements of 16 bits, which are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
@@ -423,13 +788,14 @@ struct BwdDataHaloArchRules {
 // family depthwise.
 template <class D>
 struct BwdDataDepthwiseRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto a_vector = D::a_vector;
-    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto m_per_xdl = D::m_per_xdl;
@@ -440,6 +806,7 @@ struct BwdDataDepthwiseRules {
     static constexpr auto thread_positions = D::thread_positions;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
+    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
     static_assert(n_per_block == 1 || (D::Layout::channels_last && !D::Layout::groups_outermost), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
     static_assert(b_vector == 1 && c_vector == 1 && 16 % (a_vector * elem_bytes) == 0, "depthwise-vector: a lane accesses a power of two of groups, at most 16 bytes, and single weights");

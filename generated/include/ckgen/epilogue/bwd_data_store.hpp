@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/epilogue/bwd_data_store.hpp. Do not edit; run: ckgen generate
-// Stores lines of the tile as elements of the input gradient, or as f32 partials of them. Also writes the positions
+// Stores lines of the tile as elements of the input gradient, or as partials of them. Also writes the positions
 // that no tap reaches.
 #pragma once
 
@@ -27,6 +27,7 @@ class BwdDataStore {
     using Args = typename D::KernelArgs;
     using Tile = conv::BwdDataTile<ndim>;
     using Rows = conv::Walk<ndim + 1>;
+    using Sum = typename D::Accumulator;
 
 public:
     CKGEN_DEVICE BwdDataStore(const platform::Thread& thread, int math_id, const Args& args, const Tile& tile)
@@ -66,14 +67,14 @@ private:
     static constexpr int kNone = -1;  // past the last channel or line
     // Where positions are contiguous, a vector is c_vector lines of one column. Threads take the vectors of one chunk
     // of a wave first, which are neighbouring positions, then columns, then the next wave's chunk.
-    static constexpr int run = Shape::Map::rows_per_chunk / D::c_vector;
+    static constexpr int run = D::c_m_major ? Shape::Map::rows_per_chunk / D::c_vector : 1;
     static CKGEN_DEVICE int line_of(int index) {
         return (index / (run * D::n_per_block) * run + index % run) * D::c_vector;
     }
 
     CKGEN_DEVICE void write(const platform::Thread& thread, const InputPlace<ndim>& at, const Rows& row,
                             int byte) const {
-        float sums[D::c_vector];
+        Sum sums[D::c_vector];
         CKGEN_UNROLL
         for(int e = 0; e < D::c_vector; ++e)
             sums[e] = D::c_m_major ? Shape::value_below(thread, byte, e) : Shape::value(thread, byte, e);
@@ -85,11 +86,11 @@ private:
                 write_fused<D>(thread, args_, at, offset, sums);
             return;
         }
-        float* target = args_.partial + tile_.split * args_.partial_elements + offset;
+        Sum* target = reinterpret_cast<Sum*>(args_.partial) + tile_.split * args_.partial_elements + offset;
         constexpr int width = min_of(D::c_vector, 4);
         CKGEN_UNROLL
         for(int first = 0; first < D::c_vector; first += width) {
-            Vec<float, width> values;
+            Vec<Sum, width> values;
             CKGEN_UNROLL
             for(int e = 0; e < width; ++e)
                 values[e] = sums[first + e];
@@ -99,7 +100,7 @@ private:
 
     // Writes the function of neighbouring positions of a channel, from `row` on.
     CKGEN_DEVICE void write_positions(const platform::Thread& thread, int channel, Rows row, int64 offset,
-                                      const float (&sums)[D::c_vector]) const {
+                                      const Sum (&sums)[D::c_vector]) const {
         using In = typename D::In;
         Rows next{};
         next.at[ndim] = 1;
@@ -109,7 +110,7 @@ private:
             InputPlace<ndim> at = place_of(tile_, row);
             at.channel = channel;
             const FusedInputsOf<D, 1> inputs(thread, args_.d, at);
-            results[e] = Convert<In>::from(inputs.apply(args_.function, 0, sums[e]));
+            results[e] = Convert<In>::from(inputs.apply(args_.function, 0, static_cast<float>(sums[e])));
             row.advance(tile_.count, next);
         }
         thread.global_store(reinterpret_cast<In*>(args_.target) + offset, results);
@@ -145,7 +146,7 @@ CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelA
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
             tapped = tapped & (conv::class_of(args, d, at.position[d]) >= 0);
-        const float zeros[width] = {};
+        const typename D::Accumulator zeros[width] = {};
         if(!tapped && at.image < args.images && at.channel < args.n)
             write_fused<D>(thread, args, at, input_offset<D>(at, args.in), zeros);
     }

@@ -45,7 +45,8 @@ struct DeviceOperationInstanceFactory<
 private:
     template <class DataType>
     static void add(std::vector<std::unique_ptr<DeviceOp>>& instances) {
-        if constexpr(std::is_same_v<DeviceOp, DenseBwdDataOperator<NDimSpatial, DataType>>) {
+        constexpr bool as_stored = std::is_same_v<typename DataType::ComputeA, typename DataType::Out>;
+        if constexpr(as_stored && std::is_same_v<DeviceOp, DenseBwdDataOperator<NDimSpatial, DataType>>) {
             using Dense = ConvBwdDataOfGrouped<typename GroupedLayoutOfDense<NDimSpatial>::type, DataType>;
             for(auto& grouped : DeviceOperationInstanceFactory<typename Dense::Grouped>::GetInstances())
                 instances.push_back(std::make_unique<Dense>(std::move(grouped)));

@@ -22,8 +22,11 @@ void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances(std::v
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -59,9 +62,12 @@ void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_instances(std:
 void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
@@ -75,8 +81,11 @@ void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_instances(
 void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -150,6 +159,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<float>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_instances(instances);
         }
@@ -161,6 +173,12 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(instances);
@@ -258,6 +276,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<float>>>) {
             add_device_grouped_conv2d_bwd_data_xdl_add_residual_nhwgk_gkyxc_nhwgc_f32_instances(instances);
         }
@@ -272,14 +293,29 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_instances(instances);
         }
         return instances;
     }

@@ -20,6 +20,7 @@ struct RegistryEntry {
 struct InstanceFields {
     const char *name, *operation, *layout, *dtype, *function;
     const char* archs;                         // separated by blanks; empty: all
+    bool amd_only;                             // no kernel of its family exists for NVIDIA GPUs
     int tile_rows, tile_columns, k_per_block;  // of the result, and of a step along GEMM-K
     int values;                                // read per term of a tile's sums
     int macs;                                  // per term and tap, if they may take longer than reading; else 0
@@ -29,6 +30,7 @@ struct InstanceFields {
     bool any_filter;  // its conv_spec is Default
     bool all_taps;    // a tile's columns are those of every tap
     bool all_groups;  // a tile's columns run over the groups
+    int groups_to_merge;
     bool generic;
 };
 

@@ -8,17 +8,20 @@
 namespace ckgen::conv {
 
 template <class D>
-inline constexpr bool kDirectLoads = kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad, D::a_k_major> &&
+inline constexpr bool kDirectLoads = D::a_copy_threads == D::copy_threads && D::b_copy_threads == D::copy_threads &&
+                                     kDirectOperand<D, D::m_per_block, D::a_vector, D::a_pad, D::a_k_major> &&
                                      kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad, D::b_k_major>;
 
 template <class D>
 struct BwdWeightLayouts {
-    template <int Columns, int Vector, bool IsKMajor>
-    static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector, IsKMajor>;
-    using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
-                                way<D::m_per_block, D::a_vector, D::a_k_major>>;
-    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                way<D::n_per_block, D::b_vector, D::b_k_major>>;
+    template <int Columns, int Vector, int Threads, bool IsKMajor>
+    static constexpr TileWay way = kDirectLoads<D> ? TileWay::Direct : kTileWay<D, Columns, Vector, Threads, IsKMajor>;
+    using InLdsA =
+        OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices, D::a_copy_threads,
+                     typename D::ComputeA, way<D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>>;
+    using InLdsB =
+        OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices, D::b_copy_threads,
+                     typename D::ComputeB, way<D::n_per_block, D::b_vector, D::b_copy_threads, D::b_k_major>>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
@@ -40,11 +43,11 @@ public:
 
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
-        : id_(id), wave_first_(thread.uniform(id / platform::kWaveSize * platform::kWaveSize)),
+        : id_(id), wave_first_(thread.uniform(id / D::wave_size * D::wave_size)),
           a_(thread, id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block,
-             tile.m_first),
+             tile.m_first, channels(args, tile, args.merged.k)),
           b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
-             tile.n_first) {}
+             tile.n_first, channels(args, tile, args.merged.c)) {}
 
     // Starts the loads of the next tile. store() waits for their values.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {
@@ -68,6 +71,14 @@ public:
     }
 
 private:
+    // Channels of the groups of a tile that exist, given those of one group: the last tile may have fewer groups.
+    static CKGEN_DEVICE int channels(const BwdWeightArgs& args, const BwdWeightTile& tile, int of_group) {
+        if constexpr(D::groups_to_merge == 1)
+            return kAllChannels;
+        else
+            return min_of(args.groups_per_block, args.groups - tile.group) * of_group;
+    }
+
     int id_;
     int wave_first_;  // id of this wave's first thread
     OutputSource<CopyA, D::a_k_major> a_;

@@ -175,11 +175,13 @@ private:
     uint32 column_[Copy::slices];
 };
 
-// A: dOut of one group.
+inline constexpr int kAllChannels = -1;  // of the groups of a tile
+
+// A: dOut of one group, or of merged groups, whose channels are last. `channels`: those that exist.
 template <class Copy, bool IsKMajor>
 struct OutputSource : PlaneSource<Copy> {
     CKGEN_DEVICE OutputSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
-                              int first_row, int first_column)
+                              int first_row, int first_column, int)
         : PlaneSource<Copy>(thread, id,
                             {args.out_image_bytes, args.out_row_bytes, args.out_channel_bytes, args.out_positions},
                             base, args.k, args.m, first_row, first_column) {}
@@ -187,8 +189,9 @@ struct OutputSource : PlaneSource<Copy> {
 template <class Copy>
 struct OutputSource<Copy, false> : LinearSource<Copy> {
     CKGEN_DEVICE OutputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
-                              int first_row, int first_column)
-        : LinearSource<Copy>(id, base, args.k, args.out_row_bytes, first_row, first_column, args.m) {}
+                              int first_row, int first_column, int channels)
+        : LinearSource<Copy>(id, base, args.k, args.out_row_bytes, first_row, first_column,
+                             channels == kAllChannels ? args.m : channels) {}
 };
 
 }  // namespace ckgen::conv

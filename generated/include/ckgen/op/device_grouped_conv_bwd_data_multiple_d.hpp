@@ -68,6 +68,6 @@ using BwdDataOperator =
     DeviceGroupedConvBwdDataMultipleD<Layout::ndim, typename Layout::Out, typename Layout::Wei, DsLayout,
                                       typename Layout::In, typename DataType::Out, typename DataType::Wei, DsDataType,
                                       typename DataType::In, element_wise::PassThrough, element_wise::PassThrough,
-                                      Function>;
+                                      Function, typename DataType::ComputeA, typename DataType::ComputeB>;
 
 }  // namespace ckgen::tensor_operation::device

@@ -56,6 +56,7 @@ template <class Layout, class DataType>
 using BwdWeightOperator =
     DeviceGroupedConvBwdWeight<Layout::ndim, typename Layout::In, typename Layout::Wei, typename Layout::Out,
                                typename DataType::In, typename DataType::Wei, typename DataType::Out,
-                               element_wise::PassThrough, element_wise::PassThrough, element_wise::PassThrough>;
+                               element_wise::PassThrough, element_wise::PassThrough, element_wise::PassThrough,
+                               typename DataType::ComputeA, typename DataType::ComputeB>;
 
 }  // namespace ckgen::tensor_operation::device

@@ -1,8 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/op/element_wise_operation.hpp. Do not edit; run: ckgen generate
 // Element-wise functions that operators take as a parameter: CK's, with its members, and ckgen's own. Kernels compute
 // them in f32. y is the result, e the result of the convolution, the others are D tensors in the operator's order.
-// BUILTINS in ckgen/elementwise/function.py lists the same functions. The members of a function are its scalars and
-// nothing else.
+// BUILTINS in ckgen/elementwise/function.py lists the same functions, except UnaryConvert. The members of a function
+// are its scalars and nothing else.
 #pragma once
 
 #include "ckgen/math.hpp"
@@ -28,6 +28,28 @@ struct Scale {
         y = Convert<Y>::from(scale_ * to_float(e));
     }
     float scale_;
+};
+
+// y = e, rounded to y's type; for operands, whose values kernels take as they are.
+struct UnaryConvert {
+    template <class Y, class E>
+    CKGEN_HD void operator()(Y& y, const E& e) const {
+        y = Convert<Y>::from(to_float(e));
+    }
+};
+
+// y = e * scale_in * scale_wei * scale_out
+struct ConvScale {
+    static constexpr const char* name = "ConvScale";
+    CKGEN_HD ConvScale(float scale_in = 1.f, float scale_wei = 1.f, float scale_out = 1.f)
+        : scale_in_(scale_in), scale_wei_(scale_wei), scale_out_(scale_out) {}
+    template <class Y, class E>
+    CKGEN_HD void operator()(Y& y, const E& e) const {
+        y = Convert<Y>::from(to_float(e) * scale_in_ * scale_wei_ * scale_out_);
+    }
+    float scale_in_;
+    float scale_wei_;
+    float scale_out_;
 };
 
 // y = alpha * e + beta * d0
@@ -100,6 +122,7 @@ using tensor_operation::element_wise::AddRelu;
 using tensor_operation::element_wise::AddResidual;
 using tensor_operation::element_wise::Bilinear;
 using tensor_operation::element_wise::Clip;
+using tensor_operation::element_wise::ConvScale;
 using tensor_operation::element_wise::PassThrough;
 using tensor_operation::element_wise::ReluGradient;
 using tensor_operation::element_wise::Scale;

@@ -9,7 +9,7 @@ namespace ckgen::conv {
 
 template <class D>
 struct BwdWeightParts {
-    using Args = BwdWeightArgs;
+    using Args = typename D::KernelArgs;
     using Tile = BwdWeightTile;
     using Loader = BwdWeightLoader<D>;
     template <class Shape>

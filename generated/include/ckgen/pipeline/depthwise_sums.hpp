@@ -1,10 +1,25 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/depthwise_sums.hpp. Do not edit; run: ckgen generate
-// Sums over the threads of a workgroup in family depthwise.
+// Sums over the threads of a workgroup in family depthwise, and their store.
 #pragma once
 
+#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::pipeline {
+
+// Stores a vector to LDS from its element number `element` on.
+template <int N>
+CKGEN_DEVICE void store_to_lds(const platform::Thread& thread, int element, const Vec<float, N>& values) {
+    constexpr int width = min_of(N, 4);
+    CKGEN_UNROLL
+    for(int first = 0; first < N; first += width) {
+        Vec<float, width> part;
+        CKGEN_UNROLL
+        for(int e = 0; e < width; ++e)
+            part[e] = values[first + e];
+        thread.lds_store((element + first) * 4, part);
+    }
+}
 
 // Adds the values begin, begin + step, ... below `end` in LDS, of which number i is element first + i * pitch.
 CKGEN_DEVICE float sum_of_lds(const platform::Thread& thread, int first, int pitch, int begin, int end, int step) {
@@ -51,6 +66,23 @@ CKGEN_DEVICE void add_units(const platform::Thread& thread, int units, int count
         store(thread.thread_id() % units, tap / Taps, tap % Taps, sum);
     if constexpr(First + number < Rows * Taps)
         add_units<Threads, First + number>(thread, units, count, sums, store);
+}
+
+// Stores the weight of a group, filter k and tap, which is element number `element` of the weights, after the
+// instance's function of D tensors if it has one. `args` are the arguments of the kernel.
+template <class D, class Args>
+CKGEN_DEVICE void store_weight(const platform::Thread& thread, const Args& args, int group, int k, int tap,
+                               int64 element, float total) {
+    using Wei = typename D::Wei;
+    Wei* const target = reinterpret_cast<Wei*>(args.problem.wei) + element;
+    if constexpr(D::fused) {
+        const typename D::KernelArgs& near = thread.reload_kernel_args(args).problem;
+        const epilogue::WeightPlace<D::ndim> at(near, group, k, tap, 0);
+        const epilogue::FusedInputsOf<D, 1> inputs(thread, near.d, at);
+        epilogue::write_fused<D>(thread, near.function, inputs, target, {total});
+    } else {
+        thread.global_store(target, Convert<Wei>::from(total));
+    }
 }
 
 }  // namespace ckgen::pipeline

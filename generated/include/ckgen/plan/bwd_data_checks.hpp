@@ -37,14 +37,11 @@ struct Pointwise {
 // The caller has checked that it fits.
 inline int32 position_stride(int64 stride) { return static_cast<int32>(stride); }
 
-// Refuses strides in bytes inside an image that exceed 31 bits.
-std::string check_inner_strides(const std::string& name, const Tensor& tensor, int ndim, int bytes);
-
 // Number of taps of the sub-GEMM that has most.
 int64 most_taps(const BwdDataArgs& a, int ndim);
 
-// Checks D tensors and scalars against the function.
-std::string check_fusion(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const void* in);
+// A pointwise instance refuses D tensors whose positions do not follow each other.
+std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fusion& fusion);
 BwdDataTensor d_tensor(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const DTensor& d);
 
 // With TMA: number of channels of a tap per tile of GEMM-K: 64, or a smaller multiple of 16 that fits K better. With

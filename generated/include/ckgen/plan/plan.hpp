@@ -32,17 +32,20 @@ struct InstanceTraits {
     int tiles_per_half;  // split boundaries are multiples of this many GEMM-K tiles
     int a_vector, b_vector, c_vector;
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
+    int compute_bytes;              // per element of an operand in LDS
     int launch_threads;
-    bool truncates;   // the matrix unit rounds partial sums toward zero
-    bool tma;         // TMA loads the tiles: tensor maps have limits of their own and need no windows
-    bool persistent;  // workgroups take tiles in turn
-    HaloLimits halo;  // family halo: a workgroup computes all taps
+    bool truncates;           // the matrix unit rounds partial sums toward zero
+    bool tma;                 // TMA loads the tiles: tensor maps have limits of their own and need no windows
+    bool persistent;          // workgroups take tiles in turn
+    int groups_to_merge = 1;  // family two_stage: groups that a workgroup computes as one where they are side by side
+    HaloLimits halo;          // family halo: a workgroup computes all taps
     DepthwiseLimits depthwise;
     int lds_bytes;  // per workgroup
     std::vector<DTensorTraits> d;
     int scalars;  // of the function
 
     bool is_halo() const { return halo.lds_bytes > 0; }
+    bool is_depthwise() const { return depthwise.vector > 0; }
 };
 
 // The traits that follow from an instance in the same way for every family. D: the Config with its derived values.
@@ -63,9 +66,11 @@ InstanceTraits common_traits() {
     traits.c_vector = D::c_vector;
     traits.elem_bytes = D::elem_bytes;
     traits.written_bytes = D::c_bytes;
+    traits.compute_bytes = sizeof(typename D::ComputeA);
     traits.launch_threads = D::launch_threads;
     traits.lds_bytes = D::lds_bytes;
-    traits.truncates = kTruncates && D::elem_bytes < 4;
+    traits.truncates =
+        kTruncates && !IsSame<typename D::ComputeA, float>::value && !IsSame<typename D::ComputeA, int8>::value;
     return traits;
 }
 

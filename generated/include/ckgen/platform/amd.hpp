@@ -4,22 +4,8 @@
 // AMDGPUUsage and ROCm set it: data format 32 bit on gfx9, format + out-of-bounds select 3 (raw) from gfx10 on.
 #pragma once
 
+#include "ckgen/platform/amd_archs.hpp"
 #include "ckgen/types.hpp"
-
-// The architectures of ckgen/hardware/archs.py. Others are refused here, because the compiler would not report what is
-// wrong for them: the form of a buffer resource, and the matrix instructions that they lack.
-#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
-#define CKGEN_AMD_MFMA 1
-#define CKGEN_AMD_WMMA 0
-#elif defined(__gfx1100__) || defined(__gfx1201__)
-#define CKGEN_AMD_MFMA 0
-#define CKGEN_AMD_WMMA 1
-#elif CKGEN_DEVICE_PASS
-#error "ckgen: no instance is for this AMD architecture; known are gfx90a, gfx942, gfx950, gfx1100 and gfx1201"
-#else
-#define CKGEN_AMD_MFMA 0
-#define CKGEN_AMD_WMMA 0
-#endif
 
 namespace ckgen::platform {
 
@@ -42,13 +28,8 @@ __attribute__((device)) I32x4 raw_buffer_load_i32x4(I32x4, int32, int32,
 __attribute__((device)) void raw_buffer_load_lds(I32x4, __attribute__((address_space(3))) void*, uint32, int32, int32,
                                                  int32, int32) __asm("llvm.amdgcn.raw.buffer.load.lds");
 
-#if CKGEN_AMD_WMMA
-inline constexpr int32 kBufferWord3 = 0x31004000;
-inline constexpr int kExchangeLanes = 32;
-#else
-inline constexpr int32 kBufferWord3 = 0x00020000;
-inline constexpr int kExchangeLanes = 64;
-#endif
+inline constexpr int32 kBufferWord3 = CKGEN_AMD_BUFFER_WORD3;
+inline constexpr int kExchangeLanes = CKGEN_AMD_WAVE;
 
 // LDS reads that transpose 16-bit elements: "CDNA4 Instruction Set Architecture", DS_READ_B64_TR_B16.
 // Direct-to-LDS loads of 16 bytes per lane: section 9.1.9 there, "Memory Buffer Load to LDS".
@@ -103,14 +84,15 @@ public:
         __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
     }
 
-    // result[i] = value of lane `first` + i, exchanged without LDS. All lanes take part.
-    template <int Count>
+    // result[i] = value of lane `first` + i, exchanged without LDS. All lanes take part. Lanes: those of the wave.
+    template <int Lanes = kExchangeLanes, int Count>
     CKGEN_DEVICE void gather(int32 value, int first, int32 (&result)[Count]) const {
         CKGEN_UNROLL
         for(int i = 0; i < Count; ++i)
             result[i] = __builtin_amdgcn_ds_bpermute(first * 4 + i * 4, value);
     }
     // Bit i: the predicate of lane i.
+    template <int Lanes = kExchangeLanes>
     CKGEN_DEVICE uint64 ballot(bool predicate) const {
 #if __has_builtin(__builtin_amdgcn_ballot_w64)
         if constexpr(kExchangeLanes == 64)
@@ -197,6 +179,10 @@ private:
     using LdsWords = __attribute__((address_space(3))) typename WordsOf<sizeof(V)>::type;
 
     LdsPointer lds_;
+};
+template <>
+struct Thread::WordsOf<1> {
+    using type = uint8;
 };
 template <>
 struct Thread::WordsOf<2> {

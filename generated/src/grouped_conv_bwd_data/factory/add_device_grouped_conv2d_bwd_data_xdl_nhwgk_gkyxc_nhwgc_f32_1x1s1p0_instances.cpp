@@ -25,12 +25,12 @@ void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_instan
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 4, 4, 4, false, 0, false, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 4, false, 0, false, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 16, 192, 0, 4, 4, 4, false, 0, false, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 4, 4, 4, false, 0, false, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

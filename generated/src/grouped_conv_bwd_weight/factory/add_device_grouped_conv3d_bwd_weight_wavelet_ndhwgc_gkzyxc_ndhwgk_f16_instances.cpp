@@ -23,11 +23,11 @@ void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_insta
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 128, 32, 256, 0, 4, 4, 2, false, 0, true, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx950", 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 4, 4, 2, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 2, 2, 2, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 32, 192, 0, 4, 2, 2, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 128, 32, 192, 0, 2, 4, 2, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, "grouped_conv_bwd_weight", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -14,7 +14,7 @@ struct FmaAtom {
     static constexpr int planes = 64 / Size;
     static constexpr int rows = Map::rows;
 
-    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR, int Steps>
     static CKGEN_DEVICE void order(const platform::Thread&) {}
 
     // This lane, and the place of its wave's first atoms in a tile.
@@ -25,41 +25,42 @@ struct FmaAtom {
             : lane(lane), a(LayoutA::byte_of(0, a_slot)), b(LayoutB::byte_of(0, b_slot)) {}
     };
 
-    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& at, int a_tile,
-                                  int b_tile, Accumulator<Size> (&acc)[MR][NR]) {
+                                  int b_tile, Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
         const int lane = at.lane;
         const int a_base = at.a + a_tile;
         const int b_base = at.b + b_tile;
         for(int plane = 0; plane < planes; ++plane)
-            multiply<T, LayoutA, LayoutB>(thread, lane, a_base + LayoutA::byte_of(plane, 0),
-                                          b_base + LayoutB::byte_of(plane, 0), acc);
+            multiply<TA, TB, LayoutA, LayoutB>(thread, lane, a_base + LayoutA::byte_of(plane, 0),
+                                               b_base + LayoutB::byte_of(plane, 0), acc);
     }
 
 private:
     // One plane (K1 positions of GEMM-K): every lane multiplies its rows of A with its four columns of B.
-    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void multiply(const platform::Thread& thread, int lane, int a_plane, int b_plane,
-                                      Accumulator<Size> (&acc)[MR][NR]) {
-        constexpr int k1 = 16 / static_cast<int>(sizeof(T));
+                                      Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+        static_assert(sizeof(TA) == sizeof(TB), "slots of A and B have the same rows of GEMM-K");
+        constexpr int k1 = 16 / static_cast<int>(sizeof(TA));
         CKGEN_UNROLL
         for(int j = 0; j < NR; ++j) {
-            Fragment<T> b[4];
+            Fragment<TB> b[4];
             CKGEN_UNROLL
             for(int column = 0; column < 4; ++column)
                 b[column] =
-                    thread.lds_load<Fragment<T>>(b_plane + LayoutB::byte_of(0, j * Size + Map::column(lane, column)));
+                    thread.lds_load<Fragment<TB>>(b_plane + LayoutB::byte_of(0, j * Size + Map::column(lane, column)));
             CKGEN_UNROLL
             for(int i = 0; i < MR; ++i)
                 CKGEN_UNROLL
             for(int row = 0; row < rows; ++row) {
                 const auto a =
-                    thread.lds_load<Fragment<T>>(a_plane + LayoutA::byte_of(0, i * Size + Map::row(lane, 4 * row)));
+                    thread.lds_load<Fragment<TA>>(a_plane + LayoutA::byte_of(0, i * Size + Map::row(lane, 4 * row)));
                 CKGEN_UNROLL
                 for(int column = 0; column < 4; ++column)
                     CKGEN_UNROLL
                 for(int k = 0; k < k1; ++k)
-                    acc[i][j][4 * row + column] += to_float(a[k]) * to_float(b[column][k]);
+                    acc[i][j][4 * row + column] += factor(a[k]) * factor(b[column][k]);
             }
         }
     }

@@ -1,32 +1,36 @@
 // MFMA atoms. One multiply() takes a 16-byte fragment of A and of B per lane: a GEMM-K step of 16 (8 for f32) at 32x32
-// and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four).
-// Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4 ISA", chapter 7.
+// and of 32 (16 for f32) at 16x16. gfx950 has instructions of that depth; gfx90a and gfx942 issue two (f32: four);
+// gfx908 issues four of bf16. Instruction names and depths: LLVM AMDGPUUsage / "AMD Instinct MI200 / CDNA3 / CDNA4
+// ISA", chapter 7.
 #pragma once
 
-#include "ckgen/atom/lane_map.hpp"
+#include "ckgen/atom/mfma_compute.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::atom {
 
 #if defined(CKGEN_PLATFORM_AMD) && CKGEN_PLATFORM_AMD
-#define CKGEN_HAS_MFMA CKGEN_AMD_MFMA
+#define CKGEN_HAS_MFMA (CKGEN_AMD_MFMA > 0)
 
 #if CKGEN_HAS_MFMA
 
 // True for types of which mfma() multiplies fragments. Kernels multiply others with the portable atom.
-template <class T>
-inline constexpr bool kMatrixOperand = IsSame<T, float>::value || IsSame<T, half_t>::value || IsSame<T, bhalf_t>::value;
+template <class TA, class TB>
+inline constexpr bool kMatrixOperands = IsSame<TA, bf8_t>::value && IsSame<TB, f8_t>::value;
+template <>
+inline constexpr bool kMatrixOperands<float, float> = true;
+template <>
+inline constexpr bool kMatrixOperands<tf32_t, tf32_t> = true;
+template <>
+inline constexpr bool kMatrixOperands<half_t, half_t> = true;
+template <>
+inline constexpr bool kMatrixOperands<bhalf_t, bhalf_t> = true;
+template <>
+inline constexpr bool kMatrixOperands<int8, int8> = true;
 
-template <int N>
-using F32Lanes = float __attribute__((ext_vector_type(N)));
 using F16x4 = _Float16 __attribute__((ext_vector_type(4)));
 using F16x8 = _Float16 __attribute__((ext_vector_type(8)));
-using S16x4 = short __attribute__((ext_vector_type(4)));
-
-template <class V>
-struct Halves {
-    V low, high;
-};
+using S16x2 = short __attribute__((ext_vector_type(2)));
 
 // The overload set picks the instruction by element type and shape.
 CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<float>& a, const Fragment<float>& b, F32Lanes<16> c) {
@@ -74,6 +78,24 @@ CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<half_t>& a, const Fragment<half_t>&
     c = __builtin_amdgcn_mfma_f32_16x16x16f16(x.low, y.low, c, 0, 0, 0);
     return __builtin_amdgcn_mfma_f32_16x16x16f16(x.high, y.high, c, 0, 0, 0);
 }
+#if CKGEN_AMD_MFMA == 1
+CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<16> c) {
+    const auto x = __builtin_bit_cast(Halves<Halves<S16x2>>, a);
+    const auto y = __builtin_bit_cast(Halves<Halves<S16x2>>, b);
+    c = __builtin_amdgcn_mfma_f32_32x32x4bf16(x.low.low, y.low.low, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_32x32x4bf16(x.low.high, y.low.high, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_32x32x4bf16(x.high.low, y.high.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x4bf16(x.high.high, y.high.high, c, 0, 0, 0);
+}
+CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<4> c) {
+    const auto x = __builtin_bit_cast(Halves<Halves<S16x2>>, a);
+    const auto y = __builtin_bit_cast(Halves<Halves<S16x2>>, b);
+    c = __builtin_amdgcn_mfma_f32_16x16x8bf16(x.low.low, y.low.low, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_16x16x8bf16(x.low.high, y.low.high, c, 0, 0, 0);
+    c = __builtin_amdgcn_mfma_f32_16x16x8bf16(x.high.low, y.high.low, c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x8bf16(x.high.high, y.high.high, c, 0, 0, 0);
+}
+#else
 CKGEN_DEVICE F32Lanes<16> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t>& b, F32Lanes<16> c) {
     const auto x = __builtin_bit_cast(Halves<S16x4>, a);
     const auto y = __builtin_bit_cast(Halves<S16x4>, b);
@@ -87,51 +109,54 @@ CKGEN_DEVICE F32Lanes<4> mfma(const Fragment<bhalf_t>& a, const Fragment<bhalf_t
     return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x.high, y.high, c, 0, 0, 0);
 }
 #endif
+#endif
 
 // acc[i][j] += a[i] * b[j] for the wave's whole grid of atoms.
-template <int Size, class T, int MR, int NR>
-CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<T> (&a)[MR], const Fragment<T> (&b)[NR],
-                           Accumulator<Size> (&acc)[MR][NR]) {
-    using Registers = F32Lanes<MfmaAccumulator<Size>::registers>;
+template <int Size, class TA, class TB, int MR, int NR>
+CKGEN_DEVICE void multiply(const platform::Thread&, const Fragment<TA> (&a)[MR], const Fragment<TB> (&b)[NR],
+                           Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+    using Registers = Lanes<Sum<TA, TB>, MfmaAccumulator<Size>::registers>;
     CKGEN_UNROLL
     for(int i = 0; i < MR; ++i)
         CKGEN_UNROLL
     for(int j = 0; j < NR; ++j)
-        acc[i][j] = __builtin_bit_cast(Accumulator<Size>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
+        acc[i][j] =
+            __builtin_bit_cast(Accumulator<Size, TA, TB>, mfma(a[i], b[j], __builtin_bit_cast(Registers, acc[i][j])));
 }
 #endif  // CKGEN_HAS_MFMA
 
 #else  // host
 
-template <class T>
-inline constexpr bool kMatrixOperand = true;
+template <class TA, class TB>
+inline constexpr bool kMatrixOperands = true;
 
 // The operands of one lane in the wave's collective multiply.
-template <int Size, class T, int MR, int NR>
+template <int Size, class TA, class TB, int MR, int NR>
 struct LaneOperands {
-    const Fragment<T>* a;
-    const Fragment<T>* b;
-    Accumulator<Size>* acc;
+    using Number = Sum<TA, TB>;
+    const Fragment<TA>* a;
+    const Fragment<TB>* b;
+    Accumulator<Size, TA, TB>* acc;
 
     static void execute(void* const* lanes) {
         using Operand = MfmaOperand<Size>;
-        constexpr int k1 = 16 / static_cast<int>(sizeof(T));
+        constexpr int k1 = 16 / static_cast<int>(sizeof(TA));
         constexpr int depth = k1 * Operand::planes;
-        float rows[MR * Size][depth];
-        float columns[depth][NR * Size];
+        Number rows[MR * Size][depth];
+        Number columns[depth][NR * Size];
         for(int lane = 0; lane < 64; ++lane) {
             const LaneOperands& mine = *static_cast<const LaneOperands*>(lanes[lane]);
             const int k0 = Operand::plane(lane) * k1;
             for(int i = 0; i < MR; ++i)
                 for(int e = 0; e < k1; ++e)
-                    rows[i * Size + Operand::row(lane)][k0 + e] = to_float(mine.a[i][e]);
+                    rows[i * Size + Operand::row(lane)][k0 + e] = factor(mine.a[i][e]);
             for(int j = 0; j < NR; ++j)
                 for(int e = 0; e < k1; ++e)
-                    columns[k0 + e][j * Size + Operand::row(lane)] = to_float(mine.b[j][e]);
+                    columns[k0 + e][j * Size + Operand::row(lane)] = factor(mine.b[j][e]);
         }
-        float product[MR * Size][NR * Size];
+        Number product[MR * Size][NR * Size];
         for(int row = 0; row < MR * Size; ++row) {
-            float sums[NR * Size] = {};
+            Number sums[NR * Size] = {};
             for(int k = 0; k < depth; ++k)
                 for(int column = 0; column < NR * Size; ++column)
                     sums[column] += rows[row][k] * columns[k][column];
@@ -140,7 +165,7 @@ struct LaneOperands {
         }
         using Map = MfmaAccumulator<Size>;
         for(int lane = 0; lane < 64; ++lane) {
-            Accumulator<Size>* acc = static_cast<const LaneOperands*>(lanes[lane])->acc;
+            Accumulator<Size, TA, TB>* acc = static_cast<const LaneOperands*>(lanes[lane])->acc;
             for(int i = 0; i < MR; ++i)
                 for(int j = 0; j < NR; ++j)
                     for(int r = 0; r < Map::registers; ++r)
@@ -149,11 +174,11 @@ struct LaneOperands {
     }
 };
 
-template <int Size, class T, int MR, int NR>
-void multiply(const platform::Thread& thread, const Fragment<T> (&a)[MR], const Fragment<T> (&b)[NR],
-              Accumulator<Size> (&acc)[MR][NR], platform::Site site = platform::Site::here()) {
-    LaneOperands<Size, T, MR, NR> mine{a, b, &acc[0][0]};
-    thread.collective(&mine, &LaneOperands<Size, T, MR, NR>::execute, site);
+template <int Size, class TA, class TB, int MR, int NR>
+void multiply(const platform::Thread& thread, const Fragment<TA> (&a)[MR], const Fragment<TB> (&b)[NR],
+              Accumulator<Size, TA, TB> (&acc)[MR][NR], platform::Site site = platform::Site::here()) {
+    LaneOperands<Size, TA, TB, MR, NR> mine{a, b, &acc[0][0]};
+    thread.collective(&mine, &LaneOperands<Size, TA, TB, MR, NR>::execute, site);
 }
 #endif
 
@@ -197,10 +222,10 @@ struct MfmaAtom {
 
     // Schedules the reads of some steps between two boundaries. Otherwise the reads of a step follow the last matrix
     // instruction of the previous step, into the same registers. In rows the compiler reads ahead without this.
-    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR, int Steps>
     static CKGEN_DEVICE void order(const platform::Thread& thread) {
         if constexpr(!LayoutA::by_rows && !LayoutB::by_rows)
-            thread.interleave<Steps, MR + NR, MR * NR * (sizeof(T) == 4 ? 4 : 2)>();
+            thread.interleave<Steps, MR + NR, MR * NR * (sizeof(TA) == 4 ? 4 : 2)>();
     }
 
     // Places of a lane in the tiles; a_slot and b_slot are the first slots of the wave's first atom.
@@ -213,41 +238,41 @@ struct MfmaAtom {
     };
 
     // The operands of one step.
-    template <class T, int MR, int NR>
+    template <class TA, class TB, int MR, int NR>
     struct Fragments {
-        Fragment<T> a[MR];
-        Fragment<T> b[NR];
+        Fragment<TA> a[MR];
+        Fragment<TB> b[NR];
     };
-    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void read(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
-                                  int a_base, int b_base, Fragments<T, MR, NR>& fragments) {
+                                  int a_base, int b_base, Fragments<TA, TB, MR, NR>& fragments) {
         CKGEN_UNROLL
         for(int i = 0; i < MR; ++i)
-            fragments.a[i] = lane.a.template load<T>(thread, a_base, i);
+            fragments.a[i] = lane.a.template load<TA>(thread, a_base, i);
         CKGEN_UNROLL
         for(int j = 0; j < NR; ++j)
-            fragments.b[j] = lane.b.template load<T>(thread, b_base, j);
+            fragments.b[j] = lane.b.template load<TB>(thread, b_base, j);
     }
-    template <class T, int MR, int NR>
-    static CKGEN_DEVICE void product(const platform::Thread& thread, const Fragments<T, MR, NR>& fragments,
-                                     Accumulator<Size> (&acc)[MR][NR]) {
-        multiply<Size>(thread, fragments.a, fragments.b, acc);
+    template <class TA, class TB, int MR, int NR>
+    static CKGEN_DEVICE void product(const platform::Thread& thread, const Fragments<TA, TB, MR, NR>& fragments,
+                                     Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+        multiply<Size, TA, TB>(thread, fragments.a, fragments.b, acc);
     }
 
     // One GEMM-K step: acc[i][j] += A[i] * B[j] for the wave's MR x NR atoms. a_base and b_base: LDS bytes of the
     // step's first planes.
-    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& lane,
-                                  int a_base, int b_base, Accumulator<Size> (&acc)[MR][NR]) {
-        Fragment<T> a[MR];
-        Fragment<T> b[NR];
+                                  int a_base, int b_base, Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
+        Fragment<TA> a[MR];
+        Fragment<TB> b[NR];
         CKGEN_UNROLL
         for(int i = 0; i < MR; ++i)
-            a[i] = lane.a.template load<T>(thread, a_base, i);
+            a[i] = lane.a.template load<TA>(thread, a_base, i);
         CKGEN_UNROLL
         for(int j = 0; j < NR; ++j)
-            b[j] = lane.b.template load<T>(thread, b_base, j);
-        multiply<Size>(thread, a, b, acc);
+            b[j] = lane.b.template load<TB>(thread, b_base, j);
+        multiply<Size, TA, TB>(thread, a, b, acc);
     }
 };
 #endif

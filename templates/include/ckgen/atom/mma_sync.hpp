@@ -1,6 +1,7 @@
-// NVIDIA's mma.sync atoms for f16 and bf16. A logical wave of 64 lanes is two warps; each takes half of an atom's
-// columns and issues m16n8k16. PTX ISA 9.0, 9.7.14.5.8 (fragments of mma.m16n8k16) and 9.7.14.5.15 (ldmatrix): a row of
-// an 8x8 matrix is 16 bytes of GEMM-K for one row of A or column of B, which is exactly one slot of LdsLayout.
+// NVIDIA's mma.sync atoms. A logical wave of 64 lanes is two warps; each takes half of an atom's columns and issues
+// m16n8 with 32 bytes of GEMM-K. PTX ISA 9.0, 9.7.14.5.8 (fragments of mma.m16n8k16; those of m16n8k8 for tf32 and of
+// m16n8k32 for int8 hold the same bytes) and 9.7.14.5.15 (ldmatrix): a row of an 8x8 matrix is 16 bytes of GEMM-K for
+// one row of A or column of B, which is exactly one slot of LdsLayout.
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"
@@ -9,8 +10,10 @@
 namespace ckgen::atom {
 
 // True for types that mma.sync multiplies at full precision; kernels multiply others with the portable atom.
-template <class T>
-inline constexpr bool kMatrixOperand = IsSame<T, half_t>::value || IsSame<T, bhalf_t>::value;
+template <class TA, class TB>
+inline constexpr bool kMatrixOperands =
+    IsSame<TA, TB>::value &&
+    (IsSame<TA, half_t>::value || IsSame<TA, bhalf_t>::value || IsSame<TA, tf32_t>::value || IsSame<TA, int8>::value);
 
 // `b`: two registers.
 CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, half_t) {
@@ -25,6 +28,24 @@ CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+// 32 bytes of GEMM-K, for every type of kMatrixOperands.
+template <class T>
+CKGEN_DEVICE void mma_two_planes(float (&c)[4], const uint32 (&a)[4], const uint32* b, T type) {
+    mma_m16n8k16(c, a, b, type);
+}
+CKGEN_DEVICE void mma_two_planes(float (&c)[4], const uint32 (&a)[4], const uint32* b, tf32_t) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+CKGEN_DEVICE void mma_two_planes(int32 (&c)[4], const uint32 (&a)[4], const uint32* b, int8) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 // Half of GEMM-K: two registers of `a`, one of `b`.
 CKGEN_DEVICE void mma_m16n8k8(float (&c)[4], const uint32* a, const uint32* b, half_t) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
@@ -45,7 +66,7 @@ struct MmaSyncAtom {
     static constexpr int row_blocks = Size / 16;     // m16 per atom
     static constexpr int column_blocks = Size / 16;  // n8 per warp and atom: half of the atom's columns
 
-    template <class T, class LayoutA, class LayoutB, int MR, int NR, int Steps>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR, int Steps>
     static CKGEN_DEVICE void order(const platform::Thread&) {}
 
     // This lane, and the place of its wave's first atoms in a tile.
@@ -56,9 +77,9 @@ struct MmaSyncAtom {
             : lane(lane), a(LayoutA::byte_of(0, a_slot)), b(LayoutB::byte_of(0, b_slot)) {}
     };
 
-    template <class T, class LayoutA, class LayoutB, int MR, int NR>
+    template <class TA, class TB, class LayoutA, class LayoutB, int MR, int NR>
     static CKGEN_DEVICE void step(const platform::Thread& thread, const Lane<LayoutA, LayoutB, MR, NR>& at, int a_tile,
-                                  int b_tile, Accumulator<Size> (&acc)[MR][NR]) {
+                                  int b_tile, Accumulator<Size, TA, TB> (&acc)[MR][NR]) {
         const int lane = at.lane;
         const int a_base = at.a + a_tile;
         const int b_base = at.b + b_tile;
@@ -67,7 +88,7 @@ struct MmaSyncAtom {
         const int matrix = lane % 32 / 8;
         const int line = lane % 8;
         CKGEN_UNROLL
-        for(int pair = 0; pair < planes; pair += 2) {  // 16 positions of GEMM-K are two planes
+        for(int pair = 0; pair < planes; pair += 2) {  // an instruction takes two planes
             uint32 b[NR][column_blocks][2];
             CKGEN_UNROLL
             for(int j = 0; j < NR; ++j) {
@@ -91,21 +112,21 @@ struct MmaSyncAtom {
                 for(int j = 0; j < NR; ++j)
                     CKGEN_UNROLL
                 for(int n = 0; n < column_blocks; ++n)
-                    multiply_block<T>(acc[i][j], m, n, a, b[j][n]);
+                    multiply_block<TA, TB>(acc[i][j], m, n, a, b[j][n]);
             }
         }
     }
 
 private:
     // The four results of an m16n8 block are rows q / 2 * 8 apart and columns q % 2: see MmaSyncAccumulator.
-    template <class T>
-    static CKGEN_DEVICE void multiply_block(Accumulator<Size>& acc, int m, int n, const uint32 (&a)[4],
+    template <class TA, class TB>
+    static CKGEN_DEVICE void multiply_block(Accumulator<Size, TA, TB>& acc, int m, int n, const uint32 (&a)[4],
                                             const uint32 (&b)[2]) {
-        float c[4];
+        Sum<TA, TB> c[4];
         CKGEN_UNROLL
         for(int q = 0; q < 4; ++q)
             c[q] = acc[Map::register_of(m, n, q)];
-        mma_m16n8k16(c, a, b, T{});
+        mma_two_planes(c, a, b, TA{});
         CKGEN_UNROLL
         for(int q = 0; q < 4; ++q)
             acc[Map::register_of(m, n, q)] = c[q];

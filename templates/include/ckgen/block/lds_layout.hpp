@@ -18,10 +18,10 @@
 namespace ckgen::block {
 
 // The largest number of planes, or of rows of `run` threads each, over which one wave of a workgroup's copy extends.
-CKGEN_HD constexpr int runs_in_wave(int threads, int run) {
+CKGEN_HD constexpr int runs_in_wave(int threads, int run, int wave) {
     int most = 0;
-    for(int first = 0; first < threads; first += platform::kWaveSize)
-        most = max_of(most, (first + platform::kWaveSize - 1) / run - first / run + 1);
+    for(int first = 0; first < threads; first += wave)
+        most = max_of(most, (first + wave - 1) / run - first / run + 1);
     return most;
 }
 

@@ -6,11 +6,21 @@
 // Spatial arrays have the order of the layout (depth, height, width); unused entries are not read.
 #pragma once
 
+#include "ckgen/conv/divider.hpp"
 #include "ckgen/conv/tile_schedule.hpp"
+#include "ckgen/math.hpp"
 
 namespace ckgen::conv {
 
 inline constexpr int kMaxDims = 3;
+
+// Neighbouring groups that are computed as one GEMM, of which only the blocks on the diagonal are weights: rows are the
+// groups' K channels, columns of a tap their C channels.
+struct MergedGroups {
+    int32 k, c;                  // channels per group
+    int32 row;                   // weights of one output channel
+    Divider by_k, by_c, by_tap;  // by_tap: by the channels of all merged groups
+};
 
 struct BwdWeightArgs {
     const char* out;
@@ -20,7 +30,7 @@ struct BwdWeightArgs {
 
     int32 m, n, c, k;  // GEMM sizes per group; c: channels per group; k: GEMM-K
     int32 m_tiles, n_tiles, groups, split_k;
-    int32 group_tiles, groups_per_block;  // a workgroup of family halo has several groups, others have one
+    int32 group_tiles, groups_per_block;  // families halo and two_stage have several groups per workgroup, others one
     int32 k_tiles;                        // tiles of k_per_block that cover GEMM-K
     int32 k_tiles_per_split;
     // Number of consecutive tiles whose offsets fit 31 bits. With TMA: tiles per sum of the matrix unit; after them the
@@ -49,6 +59,32 @@ struct BwdWeightArgs {
     // Columns of all tiles, and of one tap: n and c, or more with family wavelet_tma, whose boxes of 64 channels belong
     // to one tap each.
     int32 columns, tap_columns;
+    MergedGroups merged;  // family two_stage; m, n and c count all groups of a workgroup
+};
+
+// Strides of a D tensor, in elements: from one group, output channel K, filter position or input channel C to the next.
+// A stride is 0 where the tensor has the same value along a dimension. With channels last the channel stride is 1 and
+// is not read.
+struct WeightStrides {
+    int64 group, k;
+    int32 position[kMaxDims];
+    int32 channel;
+};
+
+struct BwdWeightTensor {
+    const char* data;
+    WeightStrides strides;
 };
 
 }  // namespace ckgen::conv
+
+namespace ckgen {
+
+// The argument of a kernel with a function: the plan, and the arguments of the function.
+template <class Function, int DTensors>
+struct BwdWeightKernelArgs : conv::BwdWeightArgs {
+    Function function;
+    conv::BwdWeightTensor d[max_of(1, DTensors)];
+};
+
+}  // namespace ckgen

@@ -77,6 +77,10 @@ struct MemoryOrder {
     Axes in, wei, out;
     bool packed_output = true;  // the output's positions follow each other without gaps
 
+    const Axes& of(TensorName tensor) const {
+        return tensor == TensorName::in ? in : tensor == TensorName::wei ? wei : out;
+    }
+
     template <class Layout>
     static MemoryOrder of(bool packed_output) {
         return {axes_of<typename Layout::In>(), axes_of<typename Layout::Wei>(), axes_of<typename Layout::Out>(),

@@ -1,4 +1,4 @@
-// Sums the f32 partials of split-K in a fixed order, applies the function and rounds once. Positions that no tap
+// Sums the partials of split-K in a fixed order, applies the function and rounds once. Positions that no tap
 // reaches have no partials; their sum is zero.
 #pragma once
 
@@ -47,10 +47,12 @@ struct BwdDataReduceKernel {
             at.channel = take(rest, vectors);
         at.image = take(rest, args.images);
         at.group = static_cast<int>(rest);
-        Vec<float, width> total{};
+        using Sum = typename D::Accumulator;
+        Vec<Sum, width> total{};
         if(tapped)
-            total = sum_slices<width>(thread, args.partial + input_offset<D>(at, args.partial_strides),
-                                      args.partial_elements, args.split_k);
+            total = sum_slices<width>(
+                thread, reinterpret_cast<const Sum*>(args.partial) + input_offset<D>(at, args.partial_strides),
+                args.partial_elements, args.split_k);
         write_fused<D>(thread, args, at, input_offset<D>(at, args.in), total.data);
     }
 

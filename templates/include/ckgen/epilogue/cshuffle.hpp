@@ -11,7 +11,7 @@ namespace ckgen::epilogue {
 template <class D, class LayoutA, class LayoutB>
 struct ShuffleShape {
     static constexpr int size = D::m_per_xdl;
-    using Map = typename atom::Select<typename D::Out, size>::Map;
+    using Map = typename atom::AtomOf<D>::Map;
     static constexpr int chunks = Map::registers / 4;
     static constexpr int passes = D::m_xdl_per_wave * chunks;
     static constexpr int buffer_bytes = D::epilogue_rows * D::n_per_block * 4;
@@ -40,13 +40,13 @@ struct ShuffleShape {
     static CKGEN_DEVICE int byte_of(int line, int column) {
         return (line * D::n_per_block + LayoutB::slot_of_column(column)) * 4;
     }
-    static CKGEN_DEVICE float value(const platform::Thread& thread, int byte, int beside) {
-        return thread.lds_load<float>(byte + LayoutB::slot_of_column(beside) * 4);
+    static CKGEN_DEVICE typename D::Accumulator value(const platform::Thread& thread, int byte, int beside) {
+        return thread.lds_load<typename D::Accumulator>(byte + LayoutB::slot_of_column(beside) * 4);
     }
     // The same for neighbouring lines of a column, which are neighbouring rows of the tile if A is in LDS in their
     // order.
-    static CKGEN_DEVICE float value_below(const platform::Thread& thread, int byte, int below) {
-        return thread.lds_load<float>(byte + below * D::n_per_block * 4);
+    static CKGEN_DEVICE typename D::Accumulator value_below(const platform::Thread& thread, int byte, int below) {
+        return thread.lds_load<typename D::Accumulator>(byte + below * D::n_per_block * 4);
     }
 
 private:
@@ -67,7 +67,7 @@ struct CShuffle {
     using Shape = ShuffleShape<D, typename Layouts::A, typename Layouts::B>;
     using Map = typename Shape::Map;
     static constexpr int size = Shape::size;
-    using Acc = atom::Accumulator<size>[D::m_xdl_per_wave][D::n_xdl_per_wave];
+    using Acc = atom::AccumulatorOf<D>[D::m_xdl_per_wave][D::n_xdl_per_wave];
 
     // Load waves call this to match the barriers in run().
     static CKGEN_DEVICE void accompany(const platform::Thread& thread) {
@@ -92,7 +92,7 @@ struct CShuffle {
 private:
     // Writes one chunk of a row of atoms to LDS, in slot order along N.
     static CKGEN_DEVICE void put(const platform::Thread& thread, int math_id, int base,
-                                 const atom::Accumulator<size> (&row)[D::n_xdl_per_wave], int chunk) {
+                                 const atom::AccumulatorOf<D> (&row)[D::n_xdl_per_wave], int chunk) {
         const int wave = thread.uniform(math_id / D::wave_size);
         const int lane = math_id % D::wave_size;
         CKGEN_UNROLL

@@ -22,7 +22,7 @@ struct FusedLines<Tuple<T, Types...>, Tuple<Layout, Layouts...>> {
     static CKGEN_DEVICE void fetch(const conv::BwdDataTensor* tensors, const InputPlace<NDim>& at, int count,
                                    int channels) {
         if constexpr(!layout::one_a_channel<Layout> && layout::channels_last<Layout>) {
-            const int64 offset = offset_of<false, true>(at, tensors->strides);
+            const int64 offset = at.template offset<false, true>(tensors->strides);
             const char* first = tensors->data + offset * int64{sizeof(T)};
             if(tensors->strides.group == channels)
                 for(int line = 0; line < count * static_cast<int>(sizeof(T)); line += 32)

@@ -4,20 +4,23 @@
 #pragma once
 
 #include "ckgen/atom/wgmma.hpp"
+#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/epilogue/lane_exchange.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::epilogue {
 
-// Rounds and stores the weights of one thread of the math role.
-template <class Wei>
+// Applies the function, rounds and stores the weights of one thread of the math role.
+template <class D>
 class WgmmaStore {
+    using Args = typename D::KernelArgs;
+    using Wei = typename D::Wei;
+
 public:
     // `id` counts the threads of the math role.
-    CKGEN_DEVICE WgmmaStore(const platform::Thread& thread, const conv::BwdWeightArgs& p,
-                            const conv::BwdWeightTile& tile, int id)
-        : thread_(thread), lane_(id % platform::kExchangeLanes), first_(tile.n_first), columns_(p.columns),
-          tap_columns_(p.tap_columns), channels_(p.c), eight_rows_(static_cast<int64>(p.n) * 8) {
+    CKGEN_DEVICE WgmmaStore(const platform::Thread& thread, const Args& p, const conv::BwdWeightTile& tile, int id)
+        : thread_(thread), args_(p), lane_(id % platform::kExchangeLanes), group_(tile.group), first_(tile.n_first),
+          columns_(p.columns), tap_columns_(p.tap_columns), channels_(p.c), eight_rows_(static_cast<int64>(p.n) * 8) {
         const int row = tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 0);
         rows_ = p.m - row;
         target_ = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements + static_cast<int64>(row) * p.n;
@@ -38,9 +41,8 @@ public:
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half)
             if(8 * half < rows_ && weight >= 0)
-                thread_.global_store(
-                    target_ + half * eight_rows_ + weight + lane_ % 4 * 2,
-                    Vec<Wei, 2>{Convert<Wei>::from(acc[2 * half]), Convert<Wei>::from(acc[2 * half + 1])});
+                thread_.global_store(target_ + half * eight_rows_ + weight + lane_ % 4 * 2,
+                                     rounded(block, half, acc + 2 * half));
     }
 
 private:
@@ -73,16 +75,34 @@ private:
             int32 words[4];
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
-                words[i] = __builtin_bit_cast(int32, Vec<Wei, 2>{Convert<Wei>::from(acc[4 * i + 2 * half]),
-                                                                 Convert<Wei>::from(acc[4 * i + 2 * half + 1])});
+                words[i] = __builtin_bit_cast(int32, rounded(4 * quad + i, half, acc + 4 * i + 2 * half));
             exchange_lanes(thread_, lane_, words);
             if(8 * half < rows_ && weight >= 0)
                 thread_.global_store(target_ + half * eight_rows_ + weight,
                                      Vec<int32, 4>{words[0], words[1], words[2], words[3]});
         }
     }
+    // The weights of two neighbouring columns of block `block`, in the upper or lower of the thread's two rows.
+    CKGEN_DEVICE Vec<Wei, 2> rounded(int block, int half, const float* sums) const {
+        if constexpr(D::fused) {
+            FusedInputsOf<D, 2> inputs{};
+            const int weight = weight_of(block);
+            if(8 * half < rows_ && weight >= 0) {
+                const int tap = weight / channels_;
+                const WeightPlace<D::Layout::ndim> at(args_, group_, args_.m - rows_ + 8 * half, tap,
+                                                      weight - tap * channels_ + lane_ % 4 * 2);
+                inputs = FusedInputsOf<D, 2>(thread_, args_.d, at);
+            }
+            return {Convert<Wei>::from(inputs.apply(args_.function, 0, sums[0])),
+                    Convert<Wei>::from(inputs.apply(args_.function, 1, sums[1]))};
+        } else {
+            return {Convert<Wei>::from(sums[0]), Convert<Wei>::from(sums[1])};
+        }
+    }
+
     const platform::Thread& thread_;
-    int lane_;
+    const Args& args_;
+    int lane_, group_;
     int32 rows_;  // of the weight, from the thread's first on
     int32 first_, columns_, tap_columns_, channels_;
     int64 eight_rows_;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "ckgen/compute_types.hpp"
 #include "ckgen/platform/runtime.hpp"
 
 namespace ckgen {
@@ -30,6 +31,13 @@ inline std::string device_arch() {
 #else
     return "host";
 #endif
+}
+
+// The encoding of 8-bit floating point that kernels on the current device use, which compute_types.hpp chooses by
+// architecture.
+inline F8Codes device_f8_codes() {
+    const std::string arch = device_arch();
+    return arch == "gfx90a" || arch == "gfx942" ? F8Codes::Fnuz : kF8Codes;
 }
 
 }  // namespace ckgen

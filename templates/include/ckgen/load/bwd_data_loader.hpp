@@ -15,9 +15,11 @@ namespace ckgen::conv {
 
 template <class D>
 struct BwdDataLayouts {
-    using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
-                                kTileWay<D, D::m_per_block, D::a_vector, D::a_k_major>>;
-    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices>;
+    using InLdsA =
+        OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices, D::a_copy_threads,
+                     typename D::ComputeA, kTileWay<D, D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>>;
+    using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
+                                D::b_copy_threads, typename D::ComputeB>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
     static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage

@@ -112,7 +112,7 @@ struct Tap {
 // has lanes, a wave keeps several tables, which together hold one tile.
 template <class Copy>
 struct RowTable {
-    static constexpr int lanes = platform::kExchangeLanes;
+    static constexpr int lanes = min_of(platform::kExchangeLanes, Copy::wave_size);
     static constexpr int tile_rows = Copy::row_slices * Copy::rows;
     static constexpr int group_lanes = min_of(32, lanes / Copy::wave_groups);  // their padding marks fit a register
     static constexpr int tiles = max_of(1, group_lanes / tile_rows);
@@ -140,9 +140,9 @@ struct ColumnOrder {
 template <class Copy, int NDim, class Order>
 class Im2colSource {
 public:
-    // `base`: the group's first element.
+    // `base`: the group's first element. `channels`: those of merged groups that exist.
     CKGEN_DEVICE Im2colSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
-                              int first_row, int first_column)
+                              int first_row, int first_column, int channels)
         : args_(args), base_(base), window_(base, 0), tiles_(min_of(Table::tiles, args.k_tiles_per_chunk)),
           step_(thread, args, tiles_ * Copy::k_per_block), first_(args, thread.uniform(first_row)),
           row_(args, first_row + Table::row_of_lane(id)),
@@ -159,7 +159,7 @@ public:
                                     : thread.uniform(last_column / args.c) - first_tap_number_ + 1;
         CKGEN_UNROLL
         for(int i = 0; i < Copy::thread_columns; ++i)
-            set_column(args, i, first_column + Copy::column_of(id, i));
+            set_column(args, i, first_column + Copy::column_of(id, i), channels);
         fill(thread, args);
         if constexpr(Table::ahead)
             gather(thread);
@@ -203,6 +203,7 @@ public:
 
 private:
     using Table = RowTable<Copy>;
+    static constexpr int kNoTap = -1;
 
     // A lane's part of a table after the first. An array would cost registers.
     struct Entry {
@@ -217,7 +218,7 @@ private:
     }
 
     // Sets tap and channel of one of the thread's columns.
-    CKGEN_DEVICE void set_column(const BwdWeightArgs& args, int i, int column) {
+    CKGEN_DEVICE void set_column(const BwdWeightArgs& args, int i, int column, int channels) {
         const int taps = args.n / args.c;
         const int outer = column / (Order::taps_fastest ? taps : args.c);
         const int inner = column - outer * (Order::taps_fastest ? taps : args.c);
@@ -225,7 +226,7 @@ private:
         const int channel = Order::taps_fastest ? outer : inner;
         const int channel_bytes = Order::k_major ? args.in_channel_bytes : static_cast<int>(sizeof(typename Copy::T));
         column_offset_[i] = Tap<NDim>(args, tap).offset(args) + static_cast<uint32>(channel * channel_bytes);
-        tap_[i] = tap - first_tap_number_;
+        tap_[i] = channels == kAllChannels || channel < channels ? tap - first_tap_number_ : kNoTap;
         if constexpr(Order::taps_fastest) {
             tap_[i] += tap_[i] < 0 ? taps : 0;
             tap_[i] = column < args.n ? tap_[i] : taps;  // none of the tile's taps
@@ -235,12 +236,13 @@ private:
     // Gathers this thread's rows of the next tile from the lanes that hold them.
     CKGEN_DEVICE void gather(const platform::Thread& thread) {
         if constexpr(Table::tables == 1) {
-            thread.gather(static_cast<int32>(row_.offset), lane_ + next_, rows_);
+            thread.gather<Table::lanes>(static_cast<int32>(row_.offset), lane_ + next_, rows_);
         } else {
             CKGEN_UNROLL
             for(int table = 0; table < Table::tables; ++table) {
                 int32 part[Table::group_lanes];
-                thread.gather(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_, part);
+                thread.gather<Table::lanes>(static_cast<int32>((table == 0 ? row_ : other(table).row).offset), lane_,
+                                            part);
                 CKGEN_UNROLL
                 for(int i = 0; i < Table::group_lanes; ++i)
                     if(table * Table::group_lanes + i < Table::tile_rows)
@@ -270,10 +272,10 @@ private:
         }
         Tap<NDim> tap = first_tap_;
         for(int i = 0; i < taps_; ++i) {
-            mark(i, thread.ballot(tap.sees_padding(args, row_)), marks);
+            mark(i, thread.ballot<Table::lanes>(tap.sees_padding(args, row_)), marks);
             CKGEN_UNROLL
             for(int table = 1; table < Table::tables; ++table)
-                mark(i, thread.ballot(tap.sees_padding(args, other(table).row)), other(table).marks);
+                mark(i, thread.ballot<Table::lanes>(tap.sees_padding(args, other(table).row)), other(table).marks);
             tap.advance(args);
         }
         CKGEN_UNROLL
@@ -305,7 +307,8 @@ private:
     int first_tap_number_;
     int taps_;  // of this tile's columns
     Tap<NDim> first_tap_;
-    int tap_[Copy::thread_columns];               // taps of this thread's columns, counted from the first
+    // Taps of this thread's columns, counted from the first; kNoTap: none, all rows see padding.
+    int tap_[Copy::thread_columns];
     int lane_;                                    // first lane of this thread's group
     uint32 column_offset_[Copy::thread_columns];  // of their taps and channels
 
@@ -324,13 +327,14 @@ struct InputSource : Im2colSource<Copy, NDim, Order> {
 template <class Copy, int NDim, class Order>
 struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0, Order, false> : LinearSource<Copy> {
     CKGEN_DEVICE InputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
-                             int first_row, int first_column)
-        : LinearSource<Copy>(id, base, args.k, args.in_row_bytes, first_row, first_column, args.n) {}
+                             int first_row, int first_column, int channels)
+        : LinearSource<Copy>(id, base, args.k, args.in_row_bytes, first_row, first_column,
+                             channels == kAllChannels ? args.n : channels) {}
 };
 template <class Copy, int NDim, class Order>
 struct InputSource<Copy, NDim, ConvSpec::Filter1x1Stride1Pad0, Order, true> : PlaneSource<Copy> {
     CKGEN_DEVICE InputSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
-                             int first_row, int first_column)
+                             int first_row, int first_column, int)
         : PlaneSource<Copy>(thread, id,
                             {args.in_image_bytes, args.in_row_bytes, args.in_channel_bytes, args.out_positions}, base,
                             args.k, args.n, first_row, first_column) {}

@@ -17,38 +17,43 @@ enum class TileWay { Slots, Rows, Direct, KMajor };
 template <int Columns>
 inline constexpr bool kMovableColumns = Columns % 32 == 0;
 
-template <class D, int Columns, int Vector, bool IsKMajor = false>
-inline constexpr TileWay kTileWay =
-    IsKMajor                                                                                     ? TileWay::KMajor
-    : platform::kTransposingLds && D::elem_bytes == 2 && Vector >= 2 && kMovableColumns<Columns> ? TileWay::Rows
-                                                                                                 : TileWay::Slots;
+template <class D, int Columns, int Vector, int Threads, bool IsKMajor = false>
+inline constexpr TileWay kTileWay = IsKMajor ? TileWay::KMajor
+                                    : platform::kTransposingLds && D::compute_bytes == 2 && Vector >= 2 &&
+                                            kMovableColumns<Columns> && Threads == D::copy_threads
+                                        ? TileWay::Rows
+                                        : TileWay::Slots;
 
 template <class D, int Columns, int Vector, int Pad, bool IsKMajor>
 inline constexpr bool kDirectOperand =
-    platform::kDirectLds && !IsKMajor && D::load_waves > 0 && D::elem_bytes == 2 && Vector == 8 && Pad == 0 &&
+    platform::kDirectLds && !IsKMajor && D::load_waves > 0 && D::compute_bytes == 2 && Vector == 8 && Pad == 0 &&
     kMovableColumns<Columns>&& D::copy_threads* Vector / Columns % 4 == 0;
 
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices,
-          TileWay Way = kTileWay<D, Columns, Vector>>
+// Threads: those that copy; the others of D::copy_threads are idle. Compute: the type in LDS.
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, int Threads, class Compute,
+          TileWay Way = kTileWay<D, Columns, Vector, Threads>>
 struct OperandInLds {
     using Layout = block::LdsLayout<Columns, D::k1, Vector, Pad>;
-    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, D::copy_threads>;
+    using Copy = block::TileCopy<typename D::Out, Layout, D::k_per_block, RowVector, Slices, Threads, D::copy_threads,
+                                 D::wave_size, Compute>;
 };
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Rows> {
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, int Threads, class Compute>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Threads, Compute, TileWay::Rows> {
     using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
-    using Copy = block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
-};
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::Direct> {
-    using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
-    using Copy = block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads>;
-};
-template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices>
-struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, TileWay::KMajor> {
-    using Layout = block::LdsLayout<Columns, D::k1, 1, Pad>;
     using Copy =
-        block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices, D::copy_threads>;
+        block::RowCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads, D::wave_size>;
+};
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, int Threads, class Compute>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Threads, Compute, TileWay::Direct> {
+    using Layout = block::LdsRows<Columns, D::k1, Vector, Pad>;
+    using Copy =
+        block::DirectCopy<typename D::Out, Layout, D::k_per_block, RowVector * Slices, D::copy_threads, D::wave_size>;
+};
+template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, int Threads, class Compute>
+struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Threads, Compute, TileWay::KMajor> {
+    using Layout = block::LdsLayout<Columns, D::k1, 1, Pad>;
+    using Copy = block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices,
+                                 D::copy_threads, D::wave_size, Compute>;
 };
 
 }  // namespace ckgen::conv

@@ -13,7 +13,8 @@ struct ReferenceConvBwdWeight {
     using In = typename DataType::In;
     using Wei = typename DataType::Wei;
     using Out = typename DataType::Out;
-    static void Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out);
+    // `codes`: the encoding to which operands are rounded if they are multiplied as 8-bit floating point.
+    static void Run(const conv::Problem& problem, const In* in, Wei* wei, const Out* out, F8Codes codes = kF8Codes);
 };
 
 }  // namespace ckgen::reference

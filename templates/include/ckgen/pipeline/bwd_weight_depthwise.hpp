@@ -10,8 +10,9 @@
 
 namespace ckgen::pipeline {
 
+template <class D>
 struct DepthwiseBwdWeightArgs {
-    conv::BwdWeightArgs problem;
+    typename D::KernelArgs problem;
     conv::DepthwiseWork work;
 };
 
@@ -31,7 +32,7 @@ class DepthwiseBwdWeightKernel {
     using Units = conv::Walk<ndim + 1>;  // output channel of the group, outer taps, part of the filter row
 
 public:
-    using Args = DepthwiseBwdWeightArgs;
+    using Args = DepthwiseBwdWeightArgs<D>;
     static constexpr int dimensions = ndim;
     static constexpr conv::DepthwiseLimits limits{vector,    D::n_per_block, row_taps,
                                                   unit_rows, positions,      D::position_threads};
@@ -337,21 +338,10 @@ private:
             CKGEN_UNROLL
             for(int e = 0; e < vector; ++e)
                 values[e] = sums[row][tap][e];
-            store_lds(thread_.thread_id() * vector, values);
+            store_to_lds(thread_, thread_.thread_id() * vector, values);
             thread_.barrier();
             for(int i = thread_.thread_id(); i < args_.work.unit_groups * D::n_per_block; i += launch_threads)
                 store_sum(i / D::n_per_block, i % D::n_per_block, row, tap);
-        }
-    }
-    CKGEN_DEVICE void store_lds(int element, const Vec<float, vector>& values) const {
-        constexpr int width = min_of(vector, 4);
-        CKGEN_UNROLL
-        for(int first = 0; first < vector; first += width) {
-            Vec<float, width> part;
-            CKGEN_UNROLL
-            for(int e = 0; e < width; ++e)
-                part[e] = values[first + e];
-            thread_.lds_store((element + first) * 4, part);
         }
     }
     // `unit` and `channel` are those of the workgroup.
@@ -368,7 +358,8 @@ private:
         if(at.at[0] >= problem_.m || column >= problem_.filter[last] || first_group_ + channel >= problem_.groups)
             return;
         const float total = sum();
-        int64 element = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
+        const int64 filter = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
+        int64 element = filter;
         CKGEN_UNROLL
         for(int d = 0; d < last; ++d) {
             const bool rows = unit_rows > 1 && d == height;
@@ -382,12 +373,12 @@ private:
             thread_.global_store(problem_.partial + split_ * problem_.groups * problem_.wei_group_elements + element,
                                  total);
         else
-            thread_.global_store(reinterpret_cast<typename D::Wei*>(problem_.wei) + element,
-                                 Convert<typename D::Wei>::from(total));
+            store_weight<D>(thread_, args_, first_group_ + channel, at.at[0],
+                            static_cast<int>(element - filter * problem_.n), element, total);
     }
 
     const Args& args_;
-    const conv::BwdWeightArgs& problem_;
+    const typename D::KernelArgs& problem_;
     const platform::Thread& thread_;
     const DepthwiseThread<D> mine_;
     const int position_threads_;  // threads that share the strips of a unit

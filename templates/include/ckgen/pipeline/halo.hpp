@@ -12,21 +12,23 @@
 #include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/conv/halo_geometry.hpp"
+#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/halo_walk.hpp"
 #include "ckgen/platform/tma.hpp"
 
 namespace ckgen::pipeline {
 
+template <class D>
 struct HaloArgs {
-    platform::TensorMap out, in;  // boxes of a step's rows; see HaloFamily
-    conv::BwdWeightArgs problem;  // k_tiles counts steps
+    platform::TensorMap out, in;     // boxes of a step's rows; see HaloFamily
+    typename D::KernelArgs problem;  // k_tiles counts steps
     conv::HaloGeometry rings;
 };
 
 template <class D>
 struct HaloKernel {
-    using Args = HaloArgs;
+    using Args = HaloArgs<D>;
     using T = typename D::Out;
     using Wei = typename D::Wei;
     static constexpr int launch_threads = D::launch_threads;
@@ -148,9 +150,10 @@ struct HaloKernel {
             platform::barrier_of(1, D::block_size);
             const conv::BwdWeightArgs& p = args_.problem;
             if(p.partial != nullptr)
-                write(thread, tile, p.partial + static_cast<int64>(tile.split) * p.groups * p.wei_group_elements);
+                write<false>(thread, tile,
+                             p.partial + static_cast<int64>(tile.split) * p.groups * p.wei_group_elements);
             else
-                write(thread, tile, reinterpret_cast<Wei*>(p.wei));
+                write<D::fused>(thread, tile, reinterpret_cast<Wei*>(p.wei));
         }
 
     private:
@@ -234,9 +237,9 @@ struct HaloKernel {
         }
 
         // Adds the shares in order and writes four weights at a time.
-        template <class Target>
+        template <bool Fused, class Target>
         CKGEN_DEVICE void write(const platform::Thread& thread, const conv::BwdWeightTile& tile, Target* target) const {
-            const conv::BwdWeightArgs& p = args_.problem;
+            const typename D::KernelArgs& p = args_.problem;
             for(int i = thread_ * 4; i < lines * line_floats; i += D::block_size * 4) {
                 const int line = i / line_floats;
                 const int column = i - line * line_floats;
@@ -253,11 +256,18 @@ struct HaloKernel {
                 const int c = tile.n_first + column % D::n_per_block;
                 if(group >= p.groups || k >= p.m || c >= p.c)
                     continue;
-                const int64 place = group * p.wei_group_elements + static_cast<int64>(k) * p.n;
+                const int tap = column / D::n_per_block;
+                const int64 place = group * p.wei_group_elements + static_cast<int64>(k) * p.n + tap * p.c + c;
+                if constexpr(Fused) {
+                    const epilogue::WeightPlace<2> at(p, group, k, tap, c);
+                    const epilogue::FusedInputsOf<D, 4> inputs(thread, p.d, at);
+                    epilogue::write_fused<D>(thread, p.function, inputs, target + place, sum.data);
+                    continue;
+                }
                 Vec<Target, 4> result;
                 for(int e = 0; e < 4; ++e)
                     result[e] = Convert<Target>::from(sum[e]);
-                thread.global_store(target + place + column / D::n_per_block * p.c + c, result);
+                thread.global_store(target + place, result);
             }
         }
 

@@ -12,20 +12,22 @@
 #include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/conv/halo_strips.hpp"
+#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/stage_ring.hpp"
 
 namespace ckgen::pipeline {
 
+template <class D>
 struct HaloWgmmaArgs {
     platform::TensorMap in, out, rest;  // boxes of a strip's rows; see HaloFamily
-    conv::BwdWeightArgs problem;        // k_tiles counts strips
+    typename D::KernelArgs problem;     // k_tiles counts strips
     conv::HaloStrips strips;
 };
 
 template <class D>
 struct HaloWgmmaKernel {
-    using Args = HaloWgmmaArgs;
+    using Args = HaloWgmmaArgs<D>;
     using T = typename D::Out;
     using Wei = typename D::Wei;
     static constexpr int launch_threads = D::launch_threads;
@@ -241,7 +243,7 @@ struct HaloWgmmaKernel {
                 rest_[i] = 0.f;
         }
 
-        CKGEN_DEVICE void run(Ring ring, const conv::BwdWeightTile& tile) {
+        CKGEN_DEVICE void run(const platform::Thread& thread, Ring ring, const conv::BwdWeightTile& tile) {
             const conv::BwdWeightArgs& p = args_.problem;
             const conv::HaloStrips& g = args_.strips;
             // Tap 2 of the row is the first block of columns.
@@ -271,9 +273,9 @@ struct HaloWgmmaKernel {
             atom::wgmma_done(rest_);
             const int64 first = (static_cast<int64>(tile.split) * p.groups + tile.group) * p.wei_group_elements;
             if(p.partial != nullptr)
-                write(tile, p.partial + first);
+                write<false>(thread, tile, p.partial + first);
             else
-                write(tile, reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements);
+                write<D::fused>(thread, tile, reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements);
         }
 
     private:
@@ -292,28 +294,37 @@ struct HaloWgmmaKernel {
         }
 
         // Neighbouring lanes have neighbouring channels: a warp stores 8 of them for each of 4 outputs.
-        template <class Target>
-        CKGEN_DEVICE void write(const conv::BwdWeightTile& tile, Target* target) const {
+        template <bool Fused, class Target>
+        CKGEN_DEVICE void write(const platform::Thread& thread, const conv::BwdWeightTile& tile, Target* target) const {
             const conv::BwdWeightArgs& p = args_.problem;
             const int c = tile.n_first + atom::WgmmaAccumulator::row(id_, 0);
             const int k = tile.m_first + atom::WgmmaAccumulator::column(id_, 0);
             target += static_cast<int64>(k) * p.n + row_ * side * p.c + c;
-            write_taps<out_channels>(target, out_, k, c);
+            write_taps<out_channels, Fused>(thread, tile.group, target, out_, k, c);
             if constexpr(rest_channels > 0)
-                write_taps<rest_channels>(target + out_channels * static_cast<int64>(p.n), rest_, k + out_channels, c);
+                write_taps<rest_channels, Fused>(thread, tile.group, target + out_channels * static_cast<int64>(p.n),
+                                                 rest_, k + out_channels, c);
         }
 
-        template <int Channels, class Target>
-        CKGEN_DEVICE void write_taps(Target* target, const float* products, int k, int c) const {
-            const conv::BwdWeightArgs& p = args_.problem;
+        template <int Channels, bool Fused, class Target>
+        CKGEN_DEVICE void write_taps(const platform::Thread& thread, int group, Target* target, const float* products,
+                                     int k, int c) const {
+            const typename D::KernelArgs& p = args_.problem;
             CKGEN_UNROLL
             for(int i = 0; i < side * Channels / 2; ++i) {
                 const int column = atom::WgmmaAccumulator::column(0, i);
                 const int channel = atom::WgmmaAccumulator::row(0, i);
                 const int tap = side - 1 - column / Channels;
-                if(k + column % Channels < p.m && c + channel < p.c)
-                    target[static_cast<int64>(column % Channels) * p.n + tap * p.c + channel] =
-                        Convert<Target>::from(products[i]);
+                if(k + column % Channels >= p.m || c + channel >= p.c)
+                    continue;
+                Target* const place = target + (static_cast<int64>(column % Channels) * p.n + tap * p.c + channel);
+                if constexpr(Fused) {
+                    const epilogue::WeightPlace<2> at(p, group, k + column % Channels, row_ * side + tap, c + channel);
+                    const epilogue::FusedInputsOf<D, 1> inputs(thread, p.d, at);
+                    epilogue::write_fused<D>(thread, p.function, inputs, place, {products[i]});
+                } else {
+                    *place = Convert<Target>::from(products[i]);
+                }
             }
         }
 
@@ -347,7 +358,7 @@ struct HaloWgmmaKernel {
         } else {
             if constexpr(moves_registers)
                 platform::setmaxnreg_inc<152>();
-            MathRole(args, id / load_threads - 1, id % load_threads).run(ring, tile);
+            MathRole(args, id / load_threads - 1, id % load_threads).run(thread, ring, tile);
         }
     }
 };

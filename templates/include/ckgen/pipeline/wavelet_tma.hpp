@@ -9,9 +9,10 @@
 
 namespace ckgen::pipeline {
 
+template <class D>
 struct WaveletTmaArgs {
     platform::TensorMap out, in;
-    conv::BwdWeightArgs problem;
+    typename D::KernelArgs problem;
     int32 out_group_columns, in_group_channels;
     int32 advance[conv::kMaxDims + 1];  // k_per_block rows of GEMM-K as output positions, innermost first, and images
 };
@@ -21,7 +22,7 @@ struct WaveletTmaArgs {
 // than the loads of a small tile take.
 template <class D>
 struct WaveletTmaLoadRole {
-    using Args = WaveletTmaArgs;
+    using Args = WaveletTmaArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
     using Block = atom::SwizzledTile<typename D::Out, D::k_per_block, 64>;  // one TMA load
     static constexpr int block_bytes = Block::bytes;
@@ -121,7 +122,7 @@ private:
 template <class D>
 struct WaveletTmaView {
     static constexpr bool plans_ahead = true;
-    using Args = WaveletTmaArgs;
+    using Args = WaveletTmaArgs<D>;
     using Tile = conv::BwdWeightTile;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.problem.schedule; }
     static CKGEN_DEVICE float* partials(const Args& args) { return args.problem.partial; }
@@ -132,9 +133,9 @@ struct WaveletTmaView {
     }
     static CKGEN_DEVICE int rows(const Args& args, const Tile&) { return args.problem.m; }
 
-    struct Store : epilogue::WgmmaStore<typename D::Wei> {
+    struct Store : epilogue::WgmmaStore<D> {
         CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
-            : epilogue::WgmmaStore<typename D::Wei>(thread, args.problem, tile, id) {}
+            : epilogue::WgmmaStore<D>(thread, args.problem, tile, id) {}
         static CKGEN_DEVICE void prefetch(const Args&, const Tile&, int) {}
     };
     // A row of both operands is a position of GEMM-K.

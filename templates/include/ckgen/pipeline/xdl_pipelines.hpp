@@ -20,7 +20,6 @@ class XdlPipeline {
     static constexpr int stages = D::stages;
     static constexpr int period = held * stages;  // tiles after which slots and buffers repeat
     static constexpr bool ahead = D::pipeline_version >= 3 && Mma::Atom::reads_ahead;
-    using T = typename Mma::T;
     using Acc = typename Mma::Acc;
     using Registers = typename Loader::Registers;
 
@@ -41,7 +40,7 @@ public:
 
     CKGEN_DEVICE void run(Acc& acc) {
         if constexpr(ahead)
-            run_ahead<T>(acc);
+            run_ahead<typename Mma::TA>(acc);
         else
             run_from_lds(acc);
     }

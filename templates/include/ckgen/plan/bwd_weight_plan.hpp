@@ -2,12 +2,16 @@
 // arguments.
 #pragma once
 
+#include <vector>
+
 #include "ckgen/conv/bwd_weight_args.hpp"
 #include "ckgen/plan/plan.hpp"
 
 namespace ckgen::conv {
 
-using BwdWeightPlan = Plan<BwdWeightArgs>;
+struct BwdWeightPlan : Plan<BwdWeightArgs> {
+    std::vector<BwdWeightTensor> d;
+};
 
 // Properties of an instance of backward weight that planning reads.
 struct BwdWeightTraits : InstanceTraits {
@@ -18,14 +22,19 @@ struct BwdWeightTraits : InstanceTraits {
                                int compute_units) = nullptr;
 };
 
-BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const Addresses& addresses,
-                        int compute_units);
+BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const Fusion& fusion,
+                        const Addresses& addresses, int compute_units);
 
 // The planner of family depthwise, and the division of its work that follows from the planned arguments.
 std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& traits, const Problem& problem,
                            const Addresses& addresses, int compute_units);
 DepthwiseWork depthwise_work(const BwdWeightArgs& args, int ndim, const DepthwiseLimits& limits);
 
+// The number of groups that a workgroup of family two_stage computes as one: those of the instance, at most all; 1
+// where groups are not side by side in memory.
+int64 merged_groups(const BwdWeightTraits& traits, const Problem& problem);
+// The problem in which every `merged_groups()` groups are one group of all their channels; the last may lack some.
+Problem with_merged_groups(const BwdWeightTraits& traits, const Problem& problem);
 // Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 64 of them. A single tap needs
 // no whole boxes, as its columns are the last.
 int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);

@@ -122,16 +122,17 @@ public:
         std::memcpy(address, &value, sizeof(V));
     }
 
-    // result[i] = value of lane `first` + i of this thread's kExchangeLanes.
-    template <int Count>
+    // result[i] = value of lane `first` + i of this thread's Lanes.
+    template <int Lanes = kExchangeLanes, int Count>
     void gather(int32 value, int first, int32 (&result)[Count], Site site = Site::here()) const {
-        GatherLane mine{value, first, Count, result};
-        collective(&mine, &GatherLane::execute, site);
+        GatherLane mine{value, first, Count, result, Lanes};
+        exchange(&mine, &GatherLane::execute, Lanes, site);
     }
-    // Bit i: the predicate of lane i of this thread's kExchangeLanes.
+    // Bit i: the predicate of lane i of this thread's Lanes.
+    template <int Lanes = kExchangeLanes>
     uint64 ballot(bool predicate, Site site = Site::here()) const {
-        BallotLane mine{predicate, 0};
-        collective(&mine, &BallotLane::execute, site);
+        BallotLane mine{predicate, 0, Lanes};
+        exchange(&mine, &BallotLane::execute, Lanes, site);
         return mine.result;
     }
 
@@ -146,6 +147,7 @@ private:
         int32 value;
         int first, count;
         int32* result;
+        int lanes;
         static void execute(void* const* lanes);
     };
     struct TransposeLane {
@@ -156,8 +158,10 @@ private:
     struct BallotLane {
         bool predicate;
         uint64 result;
+        int lanes;
         static void execute(void* const* lanes);
     };
+    void exchange(void* payload, void (*execute)(void* const* payloads), int lanes, Site site) const;
     char* lds(int byte_offset, int bytes, bool write, Site site) const;
     Workgroup* group_;
     int id_;

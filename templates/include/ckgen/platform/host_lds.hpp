@@ -71,17 +71,17 @@ public:
     char* find(const Access& a, int offset, int bytes, bool write) {
         if(offset < 0 || offset + bytes > static_cast<int>(data_.size()))
             outside(a, offset, bytes, write);
-        if((offset % 4 != 0 || bytes % 4 != 0) && !(write && is_half(offset, bytes)))
+        if((offset % 4 != 0 || bytes % 4 != 0) && !(write && is_part(offset, bytes)))
             no_words(a, offset, bytes);
         return data_.data() + offset;
     }
     void mark(const Access& a, int offset, int bytes, bool write) {
-        if(is_half(offset, bytes)) {
-            mark_write(a, offset / 4, offset % 4 == 0 ? 1 : 2);
+        if(is_part(offset, bytes)) {
+            mark_write(a, offset / 4, ((1 << bytes) - 1) << offset % 4);
             return;
         }
         for(int word = offset / 4; word < (offset + bytes) / 4; ++word)
-            write ? mark_write(a, word, kBothHalves) : mark_read(a, word);
+            write ? mark_write(a, word, kWholeWord) : mark_read(a, word);
     }
     // Makes the 8 bytes at `offset` an mbarrier: other accesses to them are errors.
     void keep_mbarrier(int offset) {
@@ -113,7 +113,7 @@ private:
         uint32 write_time = 0;
         int writer = -1;
         int reader = -1;  // kSeveral if more than one thread read in this epoch
-        // Halves of the word, a bit each: written in this workgroup, and in write_epoch.
+        // Bytes of the word, a bit each: written in this workgroup, and in write_epoch.
         unsigned char written = 0;
         unsigned char fresh = 0;
     };
@@ -124,10 +124,10 @@ private:
         int agent = -1;
     };
     static constexpr int kSeveral = -2;
-    static constexpr int kBothHalves = 3;
+    static constexpr int kWholeWord = 15;
 
-    // Threads may write 16-bit elements; the halves of a word then have different writers.
-    static bool is_half(int offset, int bytes) { return bytes == 2 && offset % 2 == 0; }
+    // Threads may write elements of 8 and 16 bits; the parts of a word then have different writers.
+    static bool is_part(int offset, int bytes) { return bytes == 1 || (bytes == 2 && offset % 2 == 0); }
 
     // True if an operation is complete for an agent with knowledge `row`: the workgroup passed a barrier since, or the
     // agent learned of it by other means.
@@ -136,10 +136,10 @@ private:
                (row != nullptr && agent >= 0 && row[agent] >= time);
     }
 
-    void mark_write(const Access& a, int word, int halves) {
+    void mark_write(const Access& a, int word, int written) {
         WordMark& mark = marks_[static_cast<size_t>(word)];
-        const bool other_half = mark.write_epoch == epoch_ && (mark.fresh & halves) == 0;
-        if(!other_half || mark.mbarrier_epoch == first_epoch_)
+        const bool other_part = mark.write_epoch == epoch_ && (mark.fresh & written) == 0;
+        if(!other_part || mark.mbarrier_epoch == first_epoch_)
             check_writer(a, word, mark, "write");
         if(mark.read_epoch == epoch_ && mark.reader != a.self)
             race(a, word, "write", mark.reader, mark.read_site, "read");
@@ -149,17 +149,17 @@ private:
                 race(a, word, "write", reader.agent, mark.read_site, "read");
         }
         mark.read_slots = 0;
-        mark.written = static_cast<unsigned char>((mark.write_epoch < first_epoch_ ? 0 : mark.written) | halves);
-        mark.fresh = static_cast<unsigned char>((mark.write_epoch < epoch_ ? 0 : mark.fresh) | halves);
+        mark.written = static_cast<unsigned char>((mark.write_epoch < first_epoch_ ? 0 : mark.written) | written);
+        mark.fresh = static_cast<unsigned char>((mark.write_epoch < epoch_ ? 0 : mark.fresh) | written);
         mark.write_epoch = epoch_;
-        mark.writer = other_half && mark.writer != a.agent ? kSeveral : a.agent;
+        mark.writer = other_part && mark.writer != a.agent ? kSeveral : a.agent;
         mark.write_time = a.time;
         mark.write_site = a.site;
     }
 
     void mark_read(const Access& a, int word) {
         WordMark& mark = marks_[static_cast<size_t>(word)];
-        if(mark.write_epoch < first_epoch_ || mark.written != kBothHalves)
+        if(mark.write_epoch < first_epoch_ || mark.written != kWholeWord)
             unwritten(a, word);
         check_writer(a, word, mark, "read");
         mark.read_site = a.site;

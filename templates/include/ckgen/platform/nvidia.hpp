@@ -48,14 +48,17 @@ public:
     CKGEN_DEVICE void barrier() const { asm volatile("bar.sync 0;" ::: "memory"); }
 
     // result[i] = value of lane `first` + i of this warp. All lanes take part.
-    template <int Count>
+    template <int Lanes = kExchangeLanes, int Count>
     CKGEN_DEVICE void gather(int32 value, int first, int32 (&result)[Count]) const {
         CKGEN_UNROLL
         for(int i = 0; i < Count; ++i)
             result[i] = __shfl_sync(0xffffffffu, value, first + i);
     }
     // Bit i: the predicate of lane i of this warp.
-    CKGEN_DEVICE uint64 ballot(bool predicate) const { return __ballot_sync(0xffffffffu, predicate); }
+    template <int Lanes = kExchangeLanes>
+    CKGEN_DEVICE uint64 ballot(bool predicate) const {
+        return __ballot_sync(0xffffffffu, predicate);
+    }
 
     template <class V>
     CKGEN_DEVICE V lds_load(int byte_offset) const {

@@ -25,13 +25,46 @@ struct BwdWeightXdl : MfmaFamily<BwdWeightFamily> {
         if(D::pipeline_version == 0)
             return BwdWeightFamily::type_string<D, Numbers>(suffix);
         std::string text = tensor_operation::device::type_string(
-            std::string("DeviceGroupedConvBwdWeight") + suffix + "V3",
+            std::string(tensor_operation::device::BwdWeightClass<D>::name) + suffix + "V3",
             {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block}, D::conv_spec,
             {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
              D::b_vector, Numbers::b_dst_vector, 1, 1, D::c_vector});
         text.back() = ',';
         return text + " BlkGemmPipelineScheduler: " + (D::interwave ? "Interwave" : "Intrawave") +
                ", BlkGemmPipelineVersion: v" + std::to_string(D::pipeline_version) + ">";
+    }
+#endif
+};
+
+// Groups that are side by side are computed as one. CK's class always sums f32 partials in a second kernel; here that
+// follows from split_k, as in every family.
+struct BwdWeightTwoStage : MfmaFamily<BwdWeightFamily> {
+    static constexpr const char* type_suffix = "TwoStage_Xdl_CShuffle";
+    template <class Config>
+    using Checked = CheckedBwdWeight<Config>;
+    template <class D>
+    using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
+
+#if !CKGEN_DEVICE_PASS
+    template <class D>
+    static auto traits() {
+        auto traits = MfmaFamily::template traits<D>();
+        traits.groups_to_merge = D::groups_to_merge;
+        return traits;
+    }
+
+    // This class prints GEMM-K of the block where the others print it in slots, and its pipeline and merged groups
+    // last.
+    template <class D, class Numbers>
+    static std::string type_string(const char* suffix) {
+        std::string text = tensor_operation::device::type_string(
+            std::string("DeviceGroupedConvBwdWeight") + suffix,
+            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block}, D::conv_spec,
+            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
+             D::b_vector, Numbers::b_dst_vector, 1, 1, D::c_vector});
+        text.pop_back();
+        return text + ", BlkGemmPipelineScheduler: Intrawave, BlkGemmPipelineVersion: v" +
+               std::to_string(D::ck_pipeline) + ", " + std::to_string(D::groups_to_merge) + ">";
     }
 #endif
 };

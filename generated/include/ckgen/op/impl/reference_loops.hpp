@@ -10,12 +10,19 @@
 #include <thread>
 #include <vector>
 
+#include "ckgen/compute_types.hpp"
 #include "ckgen/plan/memory_overlap.hpp"
 #include "ckgen/plan/problem_checks.hpp"
 
 namespace ckgen::reference {
 
 using Index = std::array<int64, 6>;
+
+// An element as kernels multiply it, in type Compute.
+template <class Compute, class T>
+double rounded(F8Codes codes, T element) {
+    return static_cast<double>(RoundedTo<Compute>::by(codes, to_float(element)));
+}
 
 inline int64 offset_of(const conv::Tensor& tensor, const Index& index) {
     int64 offset = 0;

@@ -1,22 +1,12 @@
-// Data types that name a computation. A library has values of half_t, bhalf_t and float; the types below only choose
-// operators, whose lists are empty if the library has none for them.
+// Data types and their limits. f8_t, bf8_t and tf32_t name a computation: no tensor of a library has them.
 #pragma once
 
 #include <limits>
 
 #include "ck/ck.hpp"
+#include "ckgen/compute_types.hpp"
 
 namespace ck {
-
-struct f8_t {
-    unsigned char data;
-};
-struct bf8_t {
-    unsigned char data;
-};
-struct tf32_t {
-    float data;
-};
 
 template <class T>
 struct NumericLimits {

@@ -1,14 +1,16 @@
-// Conversions between data types: floating-point types of 16 bits by way of f32, rounded to nearest even.
+// Conversions between data types: floating-point types of 8 and 16 bits by way of f32, rounded to nearest even.
 #pragma once
 
 #include <type_traits>
 
 #include "ck/ck.hpp"
+#include "ckgen/compute_types.hpp"
 
 namespace ck {
 
 template <class T>
-inline constexpr bool is_short_float = std::is_same_v<T, half_t> || std::is_same_v<T, bhalf_t>;
+inline constexpr bool is_short_float =
+    std::is_same_v<T, half_t> || std::is_same_v<T, bhalf_t> || std::is_same_v<T, f8_t> || std::is_same_v<T, bf8_t>;
 
 template <class Y, class X>
 Y type_convert(X x) {

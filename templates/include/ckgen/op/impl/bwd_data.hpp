@@ -13,27 +13,11 @@ struct BwdDataFamily {};
 
 #else
 
-#include <cstring>
-#include <type_traits>
-
 #include "ckgen/op/bwd_data.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
+#include "ckgen/op/impl/fused.hpp"
 
 namespace ckgen::tensor_operation::device {
-
-// The scalars of a function are its members.
-template <class Function>
-inline constexpr int scalars_of = std::is_empty_v<Function> ? 0 : sizeof(Function) / sizeof(float);
-
-template <class Types, class Layouts>
-struct DTraitsOf;
-template <class... Types, class... Layouts>
-struct DTraitsOf<Tuple<Types...>, Tuple<Layouts...>> {
-    static std::vector<conv::DTensorTraits> list() {
-        return {{Layouts::name, static_cast<int>(sizeof(Types)), layout::channels_last<Layouts>,
-                 layout::one_a_channel<Layouts>}...};
-    }
-};
 
 template <class D, class Family, platform::KernelEntry (*Entry)(), platform::KernelEntry (*ReduceEntry)()>
 class PlannedBwdDataOperator final : public PlannedOperator<D, Family, Entry, ReduceEntry> {
@@ -42,8 +26,6 @@ class PlannedBwdDataOperator final : public PlannedOperator<D, Family, Entry, Re
     using Function = typename D::Function;
     using Lengths = typename Base::LongLengths;
     using Spatial = typename Base::LongSpatial;
-    static_assert(std::is_trivially_copyable_v<Function>, "a function's members are its scalars");
-    static constexpr int scalars = scalars_of<Function>;
 
 public:
     using Base::MakeArgumentPointer;
@@ -58,15 +40,12 @@ public:
         const conv::Problem problem =
             Base::problem_of(Base::tensor_of(e_lengths, e_strides), Base::tensor_of(b_lengths, b_strides),
                              Base::tensor_of(a_lengths, a_strides), strides, dilations, left_pads, right_pads, split_k);
-        conv::Fusion fusion;
-        for(std::size_t i = 0; i < p_ds.size(); ++i)
-            fusion.d.push_back({p_ds[i], Base::tensor_of(ds_lengths[i], ds_strides[i])});
-        fusion.scalars.resize(scalars);
-        if(scalars > 0)
-            std::memcpy(fusion.scalars.data(), &function, scalars * sizeof(float));
+        const conv::Fusion fusion =
+            fusion_of(function, p_ds, ds_lengths, ds_strides,
+                      [](const Lengths& lengths, const Lengths& own) { return Base::tensor_of(lengths, own); });
         return make_argument(Base::kernel(), problem, fusion, p_e, const_cast<void*>(p_b), p_a);
     }
-    FunctionCounts Counts() const override { return {Base::NumDTensor, scalars}; }
+    FunctionCounts Counts() const override { return {Base::NumDTensor, scalars_of<Function>}; }
 };
 
 }  // namespace ckgen::tensor_operation::device
@@ -87,22 +66,12 @@ struct BwdDataFamily {
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits{};
         static_cast<conv::InstanceTraits&>(traits) = conv::common_traits<D, Operation>();
-        traits.d = tensor_operation::device::DTraitsOf<typename D::DsDataType, typename D::DsLayout>::list();
-        traits.scalars = tensor_operation::device::scalars_of<typename D::Function>;
+        tensor_operation::device::set_function_traits<D>(traits);
         return traits;
     }
-    // The plan with the function and its D tensors.
     template <class D>
     static typename D::KernelArgs problem(const Launch& launch) {
-        typename D::KernelArgs args{};
-        static_cast<conv::BwdDataArgs&>(args) = launch.args;
-        args.function = typename D::Function{};
-        const std::vector<float>& scalars = launch.fusion.scalars;
-        if(!scalars.empty())
-            std::memcpy(static_cast<void*>(&args.function), scalars.data(), scalars.size() * sizeof(float));
-        for(std::size_t i = 0; i < launch.plan.d.size(); ++i)
-            args.d[i] = launch.plan.d[i];
-        return args;
+        return tensor_operation::device::fused_args<D>(launch);
     }
 
     template <class D>

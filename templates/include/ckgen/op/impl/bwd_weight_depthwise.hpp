@@ -15,8 +15,8 @@ struct BwdWeightDepthwise : DepthwiseFamily<BwdWeightFamily> {
     using Kernel = pipeline::DepthwiseBwdWeightKernel<D>;
 
 #if !CKGEN_DEVICE_PASS
-    template <class Kernel>
-    static typename Kernel::Args arguments(uint32, const conv::BwdWeightArgs& p, const conv::BwdWeightPlan&) {
+    template <class Kernel, class Problem>
+    static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdWeightPlan&) {
         return {p, conv::depthwise_work(p, Kernel::dimensions, Kernel::limits)};
     }
 #endif

@@ -13,12 +13,13 @@ namespace ckgen::pipeline {
 
 #if CKGEN_PLATFORM_HOST
 // The host does not emulate wgmma on overlapping blocks of columns: there the instance has a plan, but no kernel.
+template <class D>
 struct HaloWgmmaArgs {
-    conv::BwdWeightArgs problem;
+    typename D::KernelArgs problem;
 };
 template <class D>
 struct HaloWgmmaKernel {
-    using Args = HaloWgmmaArgs;
+    using Args = HaloWgmmaArgs<D>;
     static constexpr bool gpu_only = true;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
@@ -62,8 +63,8 @@ struct BwdWeightHalo : TmaFamily<BwdWeightFamily> {
         return traits;
     }
 
-    template <class Kernel>
-    static typename Kernel::Args arguments(uint32, const conv::BwdWeightArgs& p, const conv::BwdWeightPlan&) {
+    template <class Kernel, class Problem>
+    static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdWeightPlan&) {
         typename Kernel::Args args{};
         args.problem = p;
         describe<Kernel>(p, args);
@@ -75,8 +76,8 @@ struct BwdWeightHalo : TmaFamily<BwdWeightFamily> {
     }
 
 private:
-    template <class Kernel>
-    static void describe(const conv::BwdWeightArgs& p, pipeline::HaloArgs& args) {
+    template <class Kernel, class D>
+    static void describe(const conv::BwdWeightArgs& p, pipeline::HaloArgs<D>& args) {
         using T = typename Kernel::T;
         args.rings = conv::halo_geometry(conv::halo_shape(p), Kernel::limits);
         args.in = platform::box_map<T>(p.in, in_box(p, Kernel::in_channels, args.rings.plane, args.rings.rows));
@@ -84,11 +85,11 @@ private:
     }
 
 #if CKGEN_PLATFORM_HOST
-    template <class Kernel>
-    static void describe(const conv::BwdWeightArgs&, pipeline::HaloWgmmaArgs&) {}
+    template <class Kernel, class D>
+    static void describe(const conv::BwdWeightArgs&, pipeline::HaloWgmmaArgs<D>&) {}
 #else
-    template <class Kernel>
-    static void describe(const conv::BwdWeightArgs& p, pipeline::HaloWgmmaArgs& args) {
+    template <class Kernel, class D>
+    static void describe(const conv::BwdWeightArgs& p, pipeline::HaloWgmmaArgs<D>& args) {
         using T = typename Kernel::T;
         args.strips = conv::halo_strips(conv::strip_shape(p, Kernel::limits), Kernel::limits);
         const int plane = args.strips.plane;

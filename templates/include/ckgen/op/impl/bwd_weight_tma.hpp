@@ -30,8 +30,8 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
         return traits;
     }
 
-    template <class Kernel>
-    static typename Kernel::Args arguments(uint32, const conv::BwdWeightArgs& p, const conv::BwdWeightPlan&) {
+    template <class Kernel, class Problem>
+    static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdWeightPlan&) {
         using T = typename Kernel::T;
         typename Kernel::Args args;
         args.problem = p;

@@ -32,7 +32,8 @@ struct ReferenceConvBwdWeight : device::BaseOperator {
 
     struct Invoker : device::BaseInvoker {
         float Run(const Argument& a, const StreamConfig& = StreamConfig{}) {
-            const reference::Rows in(*a.in, NDimSpatial, a.in_op), out(*a.out, NDimSpatial, a.out_op);
+            const auto in = reference::Rows::of<ComputeTypeB>(*a.in, NDimSpatial, a.in_op);
+            const auto out = reference::Rows::of<ComputeTypeA>(*a.out, NDimSpatial, a.out_op);
             reference::Rows wei(reference::View(a.wei->mDesc, NDimSpatial));
             sum(a, in, wei, out);
             reference::store(*a.wei, wei, a.wei_op, a.d, std::make_index_sequence<NumD>{});

@@ -14,6 +14,7 @@
 #include "ck/library/utility/host_tensor.hpp"
 #include "ck/tensor_operation/gpu/device/device_base.hpp"
 #include "ck/tensor_operation/gpu/element/element_wise_operation.hpp"
+#include "ckgen/library/device_arch.hpp"
 
 namespace ck::tensor_operation::host::reference {
 
@@ -67,6 +68,15 @@ struct Rows {
 
     explicit Rows(const View& of)
         : view(of), values(static_cast<std::size_t>(of.lengths[0] * of.lengths[1] * of.positions() * of.lengths[2])) {}
+    // Values that are multiplied as type Compute.
+    template <class Compute, class T, class Function>
+    static Rows of(const Tensor<T>& tensor, index_t ndim, const Function& function) {
+        Rows rows(tensor, ndim, function);
+        const F8Codes codes = device_f8_codes();
+        for(float& value : rows.values)
+            value = RoundedTo<Compute>::by(codes, value);
+        return rows;
+    }
     template <class T, class Function>
     Rows(const Tensor<T>& tensor, index_t ndim, const Function& function) : Rows(View(tensor.mDesc, ndim)) {
         std::size_t next = 0;

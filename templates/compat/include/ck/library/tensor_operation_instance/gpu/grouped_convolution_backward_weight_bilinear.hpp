@@ -1,4 +1,4 @@
 // CK's include path; one header has the factories of all functions.
 #pragma once
 
-#include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight_multiple_d.hpp"
+#include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight.hpp"

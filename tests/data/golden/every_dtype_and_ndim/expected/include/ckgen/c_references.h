@@ -2,8 +2,8 @@
 /* A part of ckgen/c_api.h: the operations, and their C++ reference operators on host memory, without a function. */
 // clang-format off: one function per line
 
-/* "grouped_conv_bwd_weight" writes wei. dtype: f16, bf16, f32 or bf16_f32_bf16. */
+/* "grouped_conv_bwd_weight" writes wei. dtype: f16, bf16, f32, bf16_f32_bf16, i8, f32_comp_tf32 or f16_comp_bf8_f8. */
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* problem, const void* in, void* wei, const void* out);
 
-/* "grouped_conv_bwd_data" writes in. dtype: f16, bf16 or f32. */
+/* "grouped_conv_bwd_data" writes in. dtype: f16, bf16, f32, i8, f32_comp_tf32 or f16_comp_bf8_f8. */
 int32_t ckgen_reference_bwd_data(const char* dtype, const ckgen_problem* problem, void* in, const void* wei, const void* out);

@@ -6,6 +6,7 @@
 #include "ck/tensor_operation/gpu/device/impl/operator_of_arguments.hpp"
 #include "ck/tensor_operation/gpu/device/tensor_layout.hpp"
 #include "ckgen/op/impl/bwd_data_mfma.hpp"
+#include "ckgen/op/impl/bwd_data_wmma.hpp"
 
 namespace ck::tensor_operation::device::bwd_data_of_arguments {
 
@@ -19,12 +20,12 @@ struct Config : Tile {
     using DsDataType = DTypes;
 };
 
-template <class Interface, class Config>
+template <class Interface, class Config, class Family>
 struct Make {
-    using Family = instances::BwdDataXdl;
     using Checked = typename Family::template Checked<Config>;
+    static constexpr int unit = Checked::matrix_unit;
     static std::unique_ptr<Interface> make() {
-        constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>>;
+        constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>, unit>;
         constexpr auto reduction = &of_arguments::entry<typename Family::template Reduction<Checked>>;
 #if CKGEN_DEVICE_PASS
         static_cast<void>(entry());
@@ -36,26 +37,26 @@ struct Make {
     }
 };
 
-// The operator of a layout, D tensors, data types, functions and a tile (of_arguments::Tile).
-template <class LayoutTriple, class DsLayout, class AData, class BData, class DsData, class EData, class AOp, class BOp,
-          class CDEOp, class Tile>
-struct BwdData
-    : of_arguments::Operator<
-          DeviceGroupedConvBwdDataMultipleD<LayoutTriple::ndim, typename LayoutTriple::Out, typename LayoutTriple::Wei,
-                                            DsLayout, typename LayoutTriple::In, AData, BData, DsData, EData, AOp, BOp,
-                                            CDEOp>,
-          Make<DeviceGroupedConvBwdDataMultipleD<LayoutTriple::ndim, typename LayoutTriple::Out,
-                                                 typename LayoutTriple::Wei, DsLayout, typename LayoutTriple::In, AData,
-                                                 BData, DsData, EData, AOp, BOp, CDEOp>,
-               Config<LayoutTriple, of_arguments::data_type_of<EData, BData, AData>, DsLayout, DsData, CDEOp, Tile>>> {
-    static_assert(!std::is_void_v<of_arguments::data_type_of<EData, BData, AData>>, "ckgen computes f16, bf16 and f32");
+template <class LayoutTriple, class DsLayout, class Types, class DsData, class AOp, class BOp, class CDEOp>
+using InterfaceOf =
+    DeviceGroupedConvBwdDataMultipleD<LayoutTriple::ndim, typename LayoutTriple::Out, typename LayoutTriple::Wei,
+                                      DsLayout, typename LayoutTriple::In, typename Types::Out, typename Types::Wei,
+                                      DsData, typename Types::In, AOp, BOp, CDEOp, typename Types::ComputeA,
+                                      typename Types::ComputeB>;
+
+// The operator of a layout, D tensors, types (of_arguments::Types), functions, a tile (of_arguments::Tile) and the
+// family of the kernel.
+template <class LayoutTriple, class DsLayout, class Types, class DsData, class AOp, class BOp, class CDEOp, class Tile,
+          class Family = instances::BwdDataXdl>
+struct BwdData : of_arguments::Operator<
+                     InterfaceOf<LayoutTriple, DsLayout, Types, DsData, AOp, BOp, CDEOp>,
+                     Make<InterfaceOf<LayoutTriple, DsLayout, Types, DsData, AOp, BOp, CDEOp>,
+                          Config<LayoutTriple, typename Types::DataType, DsLayout, DsData, CDEOp, Tile>, Family>> {
     static_assert(std::is_same_v<AOp, element_wise::PassThrough> && std::is_same_v<BOp, element_wise::PassThrough>,
                   "ckgen applies element-wise functions to the result only");
 
     using Base = typename BwdData::Operator;
-    using Interface = DeviceGroupedConvBwdDataMultipleD<LayoutTriple::ndim, typename LayoutTriple::Out,
-                                                        typename LayoutTriple::Wei, DsLayout, typename LayoutTriple::In,
-                                                        AData, BData, DsData, EData, AOp, BOp, CDEOp>;
+    using Interface = InterfaceOf<LayoutTriple, DsLayout, Types, DsData, AOp, BOp, CDEOp>;
     using Lengths = typename Interface::LongLengths;
     using Spatial = typename Interface::LongSpatial;
 

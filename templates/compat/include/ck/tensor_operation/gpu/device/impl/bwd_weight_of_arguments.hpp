@@ -6,6 +6,7 @@
 #include "ck/tensor_operation/gpu/device/impl/operator_of_arguments.hpp"
 #include "ck/tensor_operation/gpu/device/tensor_layout.hpp"
 #include "ckgen/op/impl/bwd_weight_mfma.hpp"
+#include "ckgen/op/impl/bwd_weight_wmma.hpp"
 
 namespace ck::tensor_operation::device {
 
@@ -43,12 +44,18 @@ struct Config : Tile {
     using DataType = DataTypes;
 };
 
-template <class Interface, class Config>
+template <class LayoutTriple, class Types, class InOp, class WeiOp, class OutOp>
+using InterfaceOf =
+    DeviceGroupedConvBwdWeight<LayoutTriple::ndim, typename LayoutTriple::In, typename LayoutTriple::Wei,
+                               typename LayoutTriple::Out, typename Types::In, typename Types::Wei, typename Types::Out,
+                               InOp, WeiOp, OutOp, typename Types::ComputeA, typename Types::ComputeB>;
+
+template <class Interface, class Config, class Family>
 struct Make {
-    using Family = instances::BwdWeightXdl;
     using Checked = typename Family::template Checked<Config>;
+    static constexpr int unit = Checked::matrix_unit;
     static std::unique_ptr<Interface> make() {
-        constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>>;
+        constexpr auto entry = &of_arguments::entry<typename Family::template Kernel<Checked>, unit>;
 #if CKGEN_DEVICE_PASS
         static_cast<void>(entry());
         return nullptr;
@@ -58,27 +65,20 @@ struct Make {
     }
 };
 
-// The operator of a layout, data types, functions, a tile (of_arguments::Tile) and Limits.
-template <class LayoutTriple, class In, class Wei, class Out, class InOp, class WeiOp, class OutOp, class Tile,
-          class Restriction>
-struct BwdWeight
-    : of_arguments::Operator<
-          DeviceGroupedConvBwdWeight<LayoutTriple::ndim, typename LayoutTriple::In, typename LayoutTriple::Wei,
-                                     typename LayoutTriple::Out, In, Wei, Out, InOp, WeiOp, OutOp>,
-          Make<DeviceGroupedConvBwdWeight<LayoutTriple::ndim, typename LayoutTriple::In, typename LayoutTriple::Wei,
-                                          typename LayoutTriple::Out, In, Wei, Out, InOp, WeiOp, OutOp>,
-               Config<LayoutTriple, of_arguments::data_type_of<In, Wei, Out>, Tile>>,
-          Restriction> {
-    static_assert(!std::is_void_v<of_arguments::data_type_of<In, Wei, Out>>,
-                  "ckgen computes f16, bf16 and f32, and bf16 with an f32 weight");
+// The operator of a layout, types (of_arguments::Types), functions, a tile (of_arguments::Tile), Limits and the family
+// of the kernel.
+template <class LayoutTriple, class Types, class InOp, class WeiOp, class OutOp, class Tile, class Restriction,
+          class Family = instances::BwdWeightXdl>
+struct BwdWeight : of_arguments::Operator<InterfaceOf<LayoutTriple, Types, InOp, WeiOp, OutOp>,
+                                          Make<InterfaceOf<LayoutTriple, Types, InOp, WeiOp, OutOp>,
+                                               Config<LayoutTriple, typename Types::DataType, Tile>, Family>,
+                                          Restriction> {
     static_assert(std::is_same_v<InOp, element_wise::PassThrough> && std::is_same_v<WeiOp, element_wise::PassThrough> &&
                       std::is_same_v<OutOp, element_wise::PassThrough>,
                   "ckgen's backward weight takes no element-wise functions but PassThrough");
 
     using Base = typename BwdWeight::Operator;
-    using Interface =
-        DeviceGroupedConvBwdWeight<LayoutTriple::ndim, typename LayoutTriple::In, typename LayoutTriple::Wei,
-                                   typename LayoutTriple::Out, In, Wei, Out, InOp, WeiOp, OutOp>;
+    using Interface = InterfaceOf<LayoutTriple, Types, InOp, WeiOp, OutOp>;
     using Lengths = typename Interface::LongLengths;
     using Spatial = typename Interface::LongSpatial;
 

@@ -14,23 +14,24 @@ using Interface =
                       typename DenseLayout<NDimSpatial>::Out, In, Wei, Out, element_wise::PassThrough,
                       element_wise::PassThrough, element_wise::PassThrough>;
 
-template <class DenseInterface, class Config>
+template <class DenseInterface, class Config, class Family>
 struct Make {
     using Dense = ConvBwdDataOfGrouped<typename Config::Layout, typename Config::DataType>;
-    static std::unique_ptr<DenseInterface> make() {
-        return std::make_unique<Dense>(bwd_data_of_arguments::Make<typename Dense::Grouped, Config>::make());
-    }
+    using Grouped = bwd_data_of_arguments::Make<typename Dense::Grouped, Config, Family>;
+    static constexpr int unit = Grouped::unit;
+    static std::unique_ptr<DenseInterface> make() { return std::make_unique<Dense>(Grouped::make()); }
 };
 
-// The operator of data types, functions and a tile (of_arguments::Tile).
-template <index_t NDimSpatial, class In, class Wei, class Out, class InOp, class WeiOp, class OutOp, class Tile>
-struct DenseBwdData : of_arguments::Operator<
-                          Interface<NDimSpatial, In, Wei, Out>,
-                          Make<Interface<NDimSpatial, In, Wei, Out>,
-                               bwd_data_of_arguments::Config<typename instance::GroupedLayoutOfDense<NDimSpatial>::type,
-                                                             of_arguments::data_type_of<In, Wei, Out>, Tuple<>, Tuple<>,
-                                                             element_wise::PassThrough, Tile>>> {
-    static_assert(!std::is_void_v<of_arguments::data_type_of<In, Wei, Out>>, "ckgen computes f16, bf16 and f32");
+// The operator of types (of_arguments::Types), functions, a tile (of_arguments::Tile) and the family of the kernel.
+template <index_t NDimSpatial, class Types, class InOp, class WeiOp, class OutOp, class Tile,
+          class Family = instances::BwdDataXdl>
+struct DenseBwdData
+    : of_arguments::Operator<Interface<NDimSpatial, typename Types::In, typename Types::Wei, typename Types::Out>,
+                             Make<Interface<NDimSpatial, typename Types::In, typename Types::Wei, typename Types::Out>,
+                                  bwd_data_of_arguments::Config<
+                                      typename instance::GroupedLayoutOfDense<NDimSpatial>::type,
+                                      typename Types::DataType, Tuple<>, Tuple<>, element_wise::PassThrough, Tile>,
+                                  Family>> {
     static_assert(std::is_same_v<InOp, element_wise::PassThrough> && std::is_same_v<WeiOp, element_wise::PassThrough> &&
                       std::is_same_v<OutOp, element_wise::PassThrough>,
                   "ckgen's dense backward data takes no element-wise functions but PassThrough");

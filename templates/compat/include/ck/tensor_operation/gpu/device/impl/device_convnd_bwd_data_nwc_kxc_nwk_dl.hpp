@@ -1,5 +1,5 @@
-// CK's class template of dense convolution backward data without matrix instructions over a kernel of family xdl, which
-// uses MFMA where the architecture has it and fused multiply-adds elsewhere.
+// CK's class template of dense convolution backward data without matrix instructions over a kernel of family dl, whose
+// threads multiply by dot products.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/dense_bwd_data_of_arguments.hpp"
@@ -16,15 +16,14 @@ template <index_t NDimSpatial, class InDataType, class WeiDataType, class OutDat
           index_t CThreadTransferDstScalarPerVector>
 struct DeviceConvNdBwdDataNwcKxcNwk_Dl
     : dense_bwd_data_of_arguments::DenseBwdData<
-          NDimSpatial, InDataType, WeiDataType, OutDataType, InElementwiseOperation, WeiElementwiseOperation,
-          OutElementwiseOperation,
+          NDimSpatial, of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, OutDataType>,
+          InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<
-              BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, of_arguments::atom_of(MPerBlock, NPerBlock, BlockSize),
-              of_arguments::atom_of(MPerBlock, NPerBlock, BlockSize),
+              BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, 32, 32,
               of_arguments::Elements<ABlockTransferSrcVectorTensorLengths>::value,
               of_arguments::Elements<BBlockTransferSrcVectorTensorLengths>::value, CThreadTransferDstScalarPerVector, 1,
-              Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(OutDataType)>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
+              Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(OutDataType)>,
+          instances::BwdDataDl> {
 
     std::string GetTypeString() const override {
         const bool pointwise = Specialization != ConvolutionBackwardDataSpecialization::Default;

@@ -15,13 +15,12 @@ template <index_t NDimSpatial, class InDataType, class WeiDataType, class OutDat
           index_t CThreadTransferDstScalarPerVector>
 struct DeviceConvNdBwdDataNwcKxcNwk_Xdl
     : dense_bwd_data_of_arguments::DenseBwdData<
-          NDimSpatial, InDataType, WeiDataType, OutDataType, InElementwiseOperation, WeiElementwiseOperation,
-          OutElementwiseOperation,
+          NDimSpatial, of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, OutDataType>,
+          InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<
               BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerXdl, NPerXdl, ABlockTransferSrcScalarPerVector,
               BBlockTransferSrcScalarPerVector, CThreadTransferDstScalarPerVector, 1,
               Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(OutDataType)>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
 
     std::string GetTypeString() const override {
         const bool pointwise = Specialization != ConvolutionBackwardDataSpecialization::Default;

@@ -1,5 +1,4 @@
-// CK's class template of grouped convolution backward data with WMMA over a kernel of family xdl, which multiplies by
-// fused multiply-adds on architectures without MFMA.
+// CK's class template of grouped convolution backward data with WMMA over a kernel of family wmma.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_data_of_arguments.hpp"
@@ -18,13 +17,14 @@ template <index_t NDimSpatial, class ALayout, class BLayout, class DsLayout, cla
           PipelineVersion = PipelineVersion::v1>
 struct DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle
     : bwd_data_of_arguments::BwdData<
-          typename of_arguments::LayoutOf<NDimSpatial, ELayout, BLayout, ALayout>::type, DsLayout, ADataType, BDataType,
-          DsDataType, EDataType, AElementwiseOp, BElementwiseOp, CDEElementwiseOp,
+          typename of_arguments::LayoutOf<NDimSpatial, ELayout, BLayout, ALayout>::type, DsLayout,
+          of_arguments::Types<EDataType, BDataType, ADataType, AccDataType, ADataType>, DsDataType, AElementwiseOp,
+          BElementwiseOp, CDEElementwiseOp,
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerWMMA, NPerWMMA,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector, CDEVector, 1,
-                             Specialization != ConvolutionBackwardDataSpecialization::Default, false,
-                             sizeof(ADataType)>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
+                             Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(ADataType),
+                             0, false, 32>,
+          instances::BwdDataWmma> {
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdDataMultipleD_Wmma_CShuffle", BlockSize, MPerBlock,

@@ -18,15 +18,13 @@ template <index_t NDimSpatial, class ALayout, class BLayout, class DsLayout, cla
           class AComputeType = ADataType, class BComputeType = AComputeType>
 struct DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1
     : bwd_data_of_arguments::BwdData<
-          typename of_arguments::LayoutOf<NDimSpatial, ELayout, BLayout, ALayout>::type, DsLayout, ADataType, BDataType,
-          DsDataType, EDataType, AElementwiseOp, BElementwiseOp, CDEElementwiseOp,
+          typename of_arguments::LayoutOf<NDimSpatial, ELayout, BLayout, ALayout>::type, DsLayout,
+          of_arguments::Types<EDataType, BDataType, ADataType, AccDataType, AComputeType, BComputeType>, DsDataType,
+          AElementwiseOp, BElementwiseOp, CDEElementwiseOp,
           of_arguments::Tile<
               BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXDL, NPerXDL, ABlockTransferSrcScalarPerVector,
               BBlockTransferSrcScalarPerVector, CDEBlockTransferScalarPerVector_NPerBlock, NumGemmKPrefetchStage,
-              Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(ADataType)>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(std::is_same_v<AComputeType, ADataType> && std::is_same_v<BComputeType, BDataType>,
-                  "ckgen computes in the types of the tensors");
+              Specialization != ConvolutionBackwardDataSpecialization::Default, false, sizeof(AComputeType)>> {
     static_assert(DoPadGemmM && DoPadGemmN, "ckgen's kernels take every GEMM-M and GEMM-N");
 };
 

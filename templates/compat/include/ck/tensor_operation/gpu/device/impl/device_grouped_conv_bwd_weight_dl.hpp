@@ -1,5 +1,5 @@
-// CK's class template of grouped convolution backward weight without matrix instructions over a kernel of family xdl,
-// which uses MFMA where the architecture has it and fused multiply-adds elsewhere.
+// CK's class template of grouped convolution backward weight without matrix instructions over a kernel of family dl,
+// whose threads multiply by dot products.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_weight_of_arguments.hpp"
@@ -16,17 +16,16 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
           index_t CThreadTransferDstScalarPerVector>
 struct DeviceGroupedConvBwdWeight_Dl
     : bwd_weight_of_arguments::BwdWeight<
-          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
-          OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
-          of_arguments::Tile<
-              BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, of_arguments::atom_of(MPerBlock, NPerBlock, BlockSize),
-              of_arguments::atom_of(MPerBlock, NPerBlock, BlockSize),
-              of_arguments::Elements<ABlockTransferSrcVectorTensorLengths>::value,
-              of_arguments::Elements<BBlockTransferSrcVectorTensorLengths>::value, CThreadTransferDstScalarPerVector, 1,
-              Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-              sizeof(InDataType)>,
-          bwd_weight_of_arguments::Limits<Specialization, false>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
+          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
+          of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, InDataType>, InElementwiseOperation,
+          WeiElementwiseOperation, OutElementwiseOperation,
+          of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, 32, 32,
+                             of_arguments::Elements<ABlockTransferSrcVectorTensorLengths>::value,
+                             of_arguments::Elements<BBlockTransferSrcVectorTensorLengths>::value,
+                             CThreadTransferDstScalarPerVector, 1,
+                             Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
+                             sizeof(InDataType)>,
+          bwd_weight_of_arguments::Limits<Specialization, false>, instances::BwdWeightDl> {
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdWeight_Dl", BlockSize, MPerBlock, NPerBlock, K0PerBlock,

@@ -1,5 +1,6 @@
-// CK's class template of two-stage grouped convolution backward weight over a kernel of ckgen: with split_k of 2 or
-// more, a second kernel adds the partial sums, which is how all kernels of ckgen work.
+// CK's class template of two-stage grouped convolution backward weight over a kernel of family two_stage: a tile has
+// NumGroupsToMerge groups. With split_k of 2 or more, a second kernel adds the partial sums, which is how all kernels
+// of ckgen work.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_weight_of_arguments.hpp"
@@ -21,19 +22,19 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
           index_t TransposeDst = 1>
 struct DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle
     : bwd_weight_of_arguments::BwdWeight<
-          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
-          OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
-          of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
-                             ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
-                             CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::buffers_of(BlkGemmPipelineVer),
-                             Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                             sizeof(InDataType), of_arguments::number_of(BlkGemmPipelineVer),
-                             BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>,
-          bwd_weight_of_arguments::Limits<Specialization>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
-                  "ckgen computes in the types of the tensors");
-    static_assert(NumGroupsToMerge == 1, "no family of ckgen merges groups: NumGroupsToMerge must be 1");
+          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
+          of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, ComputeTypeA, ComputeTypeB>,
+          InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
+          of_arguments::MergedTile<
+              NumGroupsToMerge,
+              of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
+                                 ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
+                                 CBlockTransferScalarPerVector_NWaveNPerXdl,
+                                 of_arguments::buffers_of(BlkGemmPipelineVer),
+                                 Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
+                                 sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
+                                 BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>>,
+          bwd_weight_of_arguments::Limits<Specialization>, instances::BwdWeightTwoStage> {
 
     std::string GetTypeString() const override {
         return of_arguments::type_string(

@@ -1,5 +1,4 @@
-// CK's class template of grouped convolution backward weight with WMMA over a kernel of family xdl, which multiplies by
-// fused multiply-adds on architectures without MFMA.
+// CK's class template of grouped convolution backward weight with WMMA over a kernel of family wmma.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_weight_of_arguments.hpp"
@@ -18,14 +17,14 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
           PipelineVersion = PipelineVersion::v1, std::enable_if_t<NDimSpatial == 3, bool> = false>
 struct DeviceGroupedConvBwdWeight_Wmma_CShuffle
     : bwd_weight_of_arguments::BwdWeight<
-          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
-          OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
+          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
+          of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, InDataType>, InElementwiseOperation,
+          WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerWMMA, NPerWMMA,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector, CVector, 1,
                              Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                             sizeof(InDataType)>,
-          bwd_weight_of_arguments::Limits<Specialization, false>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
+                             sizeof(InDataType), 0, false, 32>,
+          bwd_weight_of_arguments::Limits<Specialization, false>, instances::BwdWeightWmma> {
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdWeight_Wmma_CShuffle", BlockSize, MPerBlock, NPerBlock,

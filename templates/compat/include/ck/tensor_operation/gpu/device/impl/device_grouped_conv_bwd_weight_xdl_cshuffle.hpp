@@ -17,17 +17,15 @@ template <index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout,
           class ComputeTypeB = ComputeTypeA>
 struct DeviceGroupedConvBwdWeight_Xdl_CShuffle
     : bwd_weight_of_arguments::BwdWeight<
-          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
-          OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
+          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
+          of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, ComputeTypeA, ComputeTypeB>,
+          InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, K0PerBlock * K1, MPerXdl, NPerXdl,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
                              CBlockTransferScalarPerVector_NWaveNPerXdl, 1,
                              Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                             sizeof(InDataType)>,
+                             sizeof(ComputeTypeA)>,
           bwd_weight_of_arguments::Limits<Specialization>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
-                  "ckgen computes in the types of the tensors");
 
     std::string GetTypeString() const override {
         return of_arguments::type_string("DeviceGroupedConvBwdWeight_Xdl_CShuffle", BlockSize, MPerBlock, NPerBlock,

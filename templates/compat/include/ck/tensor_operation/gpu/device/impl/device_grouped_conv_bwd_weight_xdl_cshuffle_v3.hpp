@@ -20,19 +20,17 @@ template <
     class ComputeTypeB = ComputeTypeA, bool DirectLoad = false, index_t NumGroupsToMerge = 1, bool LargeTensors = false>
 struct DeviceGroupedConvBwdWeight_Xdl_CShuffleV3
     : bwd_weight_of_arguments::BwdWeight<
-          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type, InDataType, WeiDataType,
-          OutDataType, InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
+          typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
+          of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, ComputeTypeA, ComputeTypeB>,
+          InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
                              ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
                              CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::buffers_of(BlkGemmPipelineVer),
                              Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                             sizeof(InDataType), of_arguments::number_of(BlkGemmPipelineVer),
+                             sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
                              BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>,
           bwd_weight_of_arguments::Limits<Specialization>> {
-    static_assert(std::is_same_v<AccDataType, float>, "ckgen accumulates in f32");
-    static_assert(std::is_same_v<ComputeTypeA, InDataType> && std::is_same_v<ComputeTypeB, InDataType>,
-                  "ckgen computes in the types of the tensors");
-    static_assert(NumGroupsToMerge == 1, "no family of ckgen merges groups: NumGroupsToMerge must be 1");
+    static_assert(NumGroupsToMerge == 1, "kernels of this class merge no groups: NumGroupsToMerge must be 1");
     static_assert(!DirectLoad, "family xdl has no kernels that load directly to LDS: DirectLoad must be false");
 
     // All kernels take tensors over 2 GiB.

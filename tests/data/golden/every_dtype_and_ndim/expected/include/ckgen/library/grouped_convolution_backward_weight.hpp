@@ -6,8 +6,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "ckgen/library/bwd_weight_operand_ops.hpp"
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
+#include "ckgen/op/device_grouped_conv_bwd_weight_multiple_d.hpp"
+#include "ckgen/op/functions.hpp"
 
 // clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
@@ -21,14 +24,9 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
 
 // If the library was generated without an operation, its list is empty.
-template <ckgen::index_t NDimSpatial, class InLayout, class WeiLayout, class OutLayout, class InDataType,
-          class WeiDataType, class OutDataType, class ComputeTypeA, class ComputeTypeB>
-struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
-    NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType, element_wise::PassThrough,
-    element_wise::PassThrough, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>> {
-    using DeviceOp = DeviceGroupedConvBwdWeight<
-        NDimSpatial, InLayout, WeiLayout, OutLayout, InDataType, WeiDataType, OutDataType, element_wise::PassThrough,
-        element_wise::PassThrough, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>;
+template <ckgen::index_t NDimSpatial, class In, class Wei, class Out, class InType, class WeiType, class OutType, class ComputeTypeA, class ComputeTypeB>
+struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In, Wei, Out, InType, WeiType, OutType, element_wise::PassThrough, element_wise::PassThrough, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>> {
+    using DeviceOp = DeviceGroupedConvBwdWeight<NDimSpatial, In, Wei, Out, InType, WeiType, OutType, element_wise::PassThrough, element_wise::PassThrough, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>;
 
     static auto GetInstances() {
         std::vector<std::unique_ptr<DeviceOp>> instances;
@@ -56,6 +54,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
         }
+        return instances;
+    }
+};
+
+// In a list of its own, because CK has a class of its own for functions and D tensors.
+template <ckgen::index_t NDimSpatial, class In, class Wei, class Out, class Ds, class InType, class WeiType, class OutType, class DsTypes, class Function, class ComputeTypeA, class ComputeTypeB>
+struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, In, Wei, Out, Ds, InType, WeiType, OutType, DsTypes, element_wise::PassThrough, Function, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>> {
+    using DeviceOp = DeviceGroupedConvBwdWeightMultipleD<NDimSpatial, In, Wei, Out, Ds, InType, WeiType, OutType, DsTypes, element_wise::PassThrough, Function, element_wise::PassThrough, ComputeTypeA, ComputeTypeB>;
+
+    static auto GetInstances() {
+        std::vector<std::unique_ptr<DeviceOp>> instances;
         return instances;
     }
 };

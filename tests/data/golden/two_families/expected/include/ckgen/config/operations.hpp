@@ -63,5 +63,5 @@ inline constexpr const char* default_name = "grouped_conv_bwd_weight";
 }  // namespace ckgen
 
 // Call X(DATA_TYPE) per data type of an operation.
-#define CKGEN_DATA_TYPES_OF_BwdWeight(X) X(f16) X(bf16) X(f32) X(bf16_f32_bf16)
-#define CKGEN_DATA_TYPES_OF_BwdData(X) X(f16) X(bf16) X(f32)
+#define CKGEN_DATA_TYPES_OF_BwdWeight(X) X(f16) X(bf16) X(f32) X(bf16_f32_bf16) X(i8) X(f32_comp_tf32) X(f16_comp_bf8_f8)
+#define CKGEN_DATA_TYPES_OF_BwdData(X) X(f16) X(bf16) X(f32) X(i8) X(f32_comp_tf32) X(f16_comp_bf8_f8)

@@ -1,0 +1,143 @@
+"""Test family two_stage on the host platform: random problems of few channels per group are right, whatever number of
+groups is left over, and vectors that reach over groups are refused where groups do not fill them.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.operations.operation import OPERATIONS
+from ckgen.verify.run_tensors import make_data
+from tests.kernels.test_depthwise import result_of
+from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.planted_bugs import Bug, check_bug
+
+pytestmark = pytest.mark.compiles
+
+WIDE = Instance("two_stage", "NHWGC/GKYXC/NHWGK", "f16", "Default", 32, 64, 32, 16, 0, 1, 8, 8, 1, 1, groups_to_merge=8)
+ODD = replace(WIDE, m_per_block=16, a_vector=1, b_vector=1, groups_to_merge=4)
+TWO_WAVES = replace(WIDE, dtype="bf16", n_per_block=128, math_waves=2, a_vector=4, groups_to_merge=32)
+C_VECTOR = replace(WIDE, dtype="f32", k_per_block=16, a_vector=4, b_vector=4, c_vector=4, groups_to_merge=2, stages=2)
+LINE = replace(ODD, layout="NWGC/GKXC/NWGK", dtype="bf16", groups_to_merge=16)
+VOLUME = replace(ODD, layout="NDHWGC/GKZYXC/NDHWGK", m_per_block=32, groups_to_merge=8)
+POINTWISE = replace(WIDE, conv_spec="Filter1x1Stride1Pad0")
+# Rows of CK in which a quarter of the threads copies A, or B.
+FEW_COPY_A = replace(
+    WIDE, n_per_block=128, m_per_xdl=32, a_vector=8, b_vector=8, a_write=8, b_write=8, groups_to_merge=8, stages=2
+)
+FEW_COPY_B = replace(FEW_COPY_A, dtype="bf16", m_per_block=128, n_per_block=32, stages=1)
+ALL = (WIDE, ODD, TWO_WAVES, C_VECTOR, LINE, VOLUME, POINTWISE, FEW_COPY_A, FEW_COPY_B)
+NAMES = [instance.name for instance in ALL]
+ROUNDS = 8  # problems per instance and seed
+
+
+def draw(instance: Instance, rng: random.Random) -> ConvProblem:
+    """A random problem of groups that fill the vectors together, but seldom the merged groups."""
+    vector = max(instance.a_vector, instance.b_vector)
+    while True:
+        groups, k, c = rng.choice([1, 2, 3, 5, 7, 9, 16, 33]), rng.randint(1, 17), rng.randint(1, 17)
+        if instance.c_vector > 1:
+            c = rng.choice([4, 8])
+        merged = min(groups, instance.groups_to_merge)
+        if all(size % vector == 0 for size in (groups * k, groups * c, merged * k, merged * c)):
+            break
+    few = [rng.choice([1, 2, 3]) for _ in range(instance.ndim)]
+    filter_ = [1] * instance.ndim if instance.pointwise else few
+    stride = [1 if instance.pointwise else rng.choice([1, 1, 2, 3]) for _ in filter_]
+    dilation = [rng.choice([1, 1, 2, 3]) for _ in filter_]
+    pad = [rng.randint(0, (edge - 1) * step) for edge, step in zip(filter_, dilation, strict=True)]
+    most = {1: 40, 2: 12, 3: 6}[instance.ndim]
+    input_ = [
+        max(rng.randint(1, most), (edge - 1) * step + 1 - 2 * before)
+        for edge, step, before in zip(filter_, dilation, pad, strict=True)
+    ]
+    return make_problem(
+        groups=groups,
+        batch=rng.randint(1, 3),
+        k=k,
+        c=c,
+        filter=filter_,
+        input=input_,
+        stride=stride,
+        dilation=dilation,
+        pad=pad,
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, ALL), CHECKED))
+
+
+def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
+    """Run an instance on random data and compare with the float64 reference."""
+    instance = library.instance(name)
+    data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
+    error = np.abs(result_of(library, name, problem, data, split_k) - data.expected)
+    limit = data.allowance(element_of(instance.dtype, OPERATIONS[instance.operation].written))
+    assert (error <= limit).all(), (problem, split_k, error.max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_problems_are_right(library: Library, name: str, seed: int) -> None:
+    rng = random.Random(f"{name} {seed}")
+    library.configure_host(seed=seed)
+    for _ in range(ROUNDS):
+        run(library, name, draw(library.instance(name), rng), rng.choice([1, 1, 2, 5]))
+
+
+FIVE = make_problem(groups=5, batch=2, k=3, c=2, filter=[3, 3], input=[6, 5], pad=1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("groups.by_c.quotient(channel) != group ||", ""),
+        ("|| tile_.group + group >= args_.groups", ""),
+        ("tap * groups.c + c", "tap * args_.c + c"),
+    ],
+    ids=["blocks off the diagonal", "groups past the last", "columns of merged groups"],
+)
+def test_a_bug_in_the_store_is_noticed(old: str, new: str, tmp_path: Path) -> None:
+    check_bug(Bug("bwd_weight_store.hpp", old, new, (), FIVE), ODD, run, tmp_path)
+
+
+def test_an_infinity_stays_in_its_group(library: Library) -> None:
+    problem = replace(FIVE, groups=8, k=4, c=4)
+    for instance in (WIDE, ODD):
+        data = make_data(problem, instance.dtype, 1, instance.operation, library.function_of(instance.name))
+        spoiled = {tensor: array.copy() for tensor, array in data.tensors.items()}
+        spoiled["in"][2, :, 1] = np.inf
+        result = result_of(library, instance.name, problem, replace(data, tensors=spoiled))
+        wrong = ~np.isfinite(result)
+        assert wrong[2, :, 1].any()
+        wrong[2, :, 1] = False
+        assert not wrong.any(), np.argwhere(wrong)
+
+
+@pytest.mark.parametrize(
+    ("instance", "rule", "fields"),
+    [
+        (WIDE, "a-vector", {"groups": 5}),
+        (WIDE, "b-vector", {"groups": 4, "k": 4, "c": 3}),
+        (C_VECTOR, "c-vector", {"groups": 8, "k": 4, "c": 2}),
+    ],
+)
+def test_vectors_that_groups_do_not_fill_are_refused(
+    library: Library, instance: Instance, rule: str, fields: dict[str, int]
+) -> None:
+    whole = replace(FIVE, groups=8, k=4, c=4)
+    assert library.unsupported_reason(instance.name, whole) is None
+    reason = library.unsupported_reason(instance.name, replace(whole, **fields))
+    assert reason is not None and reason.startswith(f"[{rule}]"), reason
