@@ -8,8 +8,7 @@ from pathlib import Path
 from ckgen.conv.classes import CLASSES
 from ckgen.cost.rank import KERNEL_START_S
 from ckgen.hardware.compute_units import RATES
-from ckgen.operations.bwd_weight import BWD_WEIGHT
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.problems.sets import PARTS, load_problems
 from ckgen.report.by_class import BAR, DTYPES, ORDERS, PROBLEMS, SETS, ClassRow, read_rows
 
@@ -66,7 +65,7 @@ def _counts(rows: dict[str, list[ClassRow]]) -> str:
     whole = len(load_problems(PROBLEMS))
     texts = []
     for arch, every in rows.items():
-        kind = BWD_WEIGHT.name, ORDERS[0], DTYPES[0], SETS[0]
+        kind = BWD_WEIGHT, ORDERS[0], DTYPES[0], SETS[0]
         count = sum(row.layers for row in every if (row.operation, row.order, row.dtype, row.set_name) == kind)
         share = "all" if count == whole else "a sample, `--sample`"
         texts.append(f"{arch} has {count} of {whole} layers ({share})")
