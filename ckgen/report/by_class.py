@@ -15,7 +15,6 @@ from dataclasses import astuple, dataclass, fields
 from math import exp, log
 from pathlib import Path
 
-from ckgen.bench.origin import file_digest
 from ckgen.conv.classes import CLASSES, class_of
 from ckgen.conv.layout import CONTIGUOUS
 from ckgen.conv.notation import problem_fields
@@ -25,6 +24,7 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.hardware.compute_units import RATES
 from ckgen.instance.instance import Instance
+from ckgen.library.digest import file_digest
 from ckgen.machine_code.table import read_table
 from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.choice import sample
