@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ckgen.errors import CkgenError
-from ckgen.instance.instance import parse
 from ckgen.machine_code.cycles.table import (
     COLUMNS,
     Cycles,
@@ -20,7 +19,6 @@ from ckgen.machine_code.cycles.table import (
     table_text,
 )
 from ckgen.machine_code.table import load_table, read_table
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from tests.support.specs import ROOT
 
 CODE = ROOT / "docs" / "isa" / "gfx942.csv"
