@@ -222,7 +222,8 @@ def matrix_cycles(arch: str, name: str) -> int:
 
 
 def _plain(name: str) -> str:
-    return name.upper().replace("_", "")
+    """Without what documents, compilers and decoders spell differently: gfx90a's _1K, and underscores."""
+    return name.upper().removesuffix("_1K").replace("_", "")
 
 
 def blocks_vector(arch: str, name: str) -> bool:
