@@ -185,19 +185,21 @@ def _overflows(instance: Instance, problem: ConvProblem) -> bool:
     return 0 < FAMILIES[instance.family].kept_rows(instance) < _terms(instance, problem)
 
 
-def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, bool, int, bool, str]:
-    """The sort key of instances without measurements. A cost model of an architecture would replace this function."""
+def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, bool, int, int, bool, str]:
+    """The sort key of instances without measurements. Vectors of the tensors that are read count before those of the
+    tensor that is written, which the main loop does not access."""
     family = FAMILIES[instance.family]
     read = saturated((family.tiles(instance, problem), family.values_per_term(instance, problem)))
-    vectors = instance.a_vector + instance.b_vector + instance.c_vector
-    # With single elements, merged groups and rows of CK are no better than the generic instance that moves less.
-    single = vectors == 3 and (family.coverage(instance).groups > 1 or instance.given_copy)
+    read_vectors = instance.a_vector + instance.b_vector
+    # An instance that accesses single elements is no better than the generic one unless it moves less.
+    single = read_vectors + instance.c_vector == 3
     return (
         instance.generic or single,
         _overflows(instance, problem),
         read,
         instance.given_copy,
-        -vectors,
+        -read_vectors,
+        -instance.c_vector,
         instance.conv_spec == "Default",
         instance.name,
     )

@@ -270,7 +270,7 @@ def test_what_nothing_was_measured_on_has_a_predicted_table(arch: str, operation
 
 
 def test_a_predicted_table_drifts_with_the_code_and_the_spec(tmp_path: Path) -> None:
-    for path in ("docs/isa/gfx942.csv", "instances.yaml"):
+    for path in ("docs/isa/gfx942.csv", "docs/isa/cycles/gfx942.csv", "instances.yaml"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes((ROOT / path).read_bytes())
     tables = tmp_path / "tables"
@@ -283,4 +283,7 @@ def test_a_predicted_table_drifts_with_the_code_and_the_spec(tmp_path: Path) -> 
     assert "differs from its results" in find_drift(tables, tmp_path)[0]
     (tables / name).write_text(text)
     (tmp_path / "instances.yaml").write_text((ROOT / "instances.yaml").read_text() + "# more\n")
-    assert find_drift(tables, tmp_path) == [f"{name}: instances.yaml changed since; run ckgen tune"]
+    cycles = tmp_path / "docs/isa/cycles/gfx942.csv"
+    cycles.write_text(cycles.read_text().replace(",3,", ",4,", 1))
+    changed = "instances.yaml, docs/isa/cycles/gfx942.csv"
+    assert find_drift(tables, tmp_path) == [f"{name}: {changed} changed since; run ckgen tune"]

@@ -211,15 +211,16 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
     return found;
 }
 
-// Sort key of an instance for which nothing was measured. A cost model of the architecture would replace it.
+// Sort key of an instance for which nothing was measured. Vectors of the tensors that are read count before those of
+// the tensor that is written, which the main loop does not access.
 auto rule_order(int position, const Extents& own, const Sizes& sizes) {
     const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
     const int64 values = std::max<int64>(i.values, saturated(i.macs, sizes.taps()) / kMacsAValue);
-    const int vectors = i.a_vector + i.b_vector + i.c_vector;
-    // With single elements, merged groups and rows of CK are no better than the generic instance that moves less.
-    const bool single = vectors == 3 && (i.groups_to_merge > 1 || i.given_copy);
+    const int read_vectors = i.a_vector + i.b_vector;
+    // An instance that accesses single elements is no better than the generic one unless it moves less.
+    const bool single = read_vectors + i.c_vector == 3;
     return std::make_tuple(i.generic || single, overflows(i, own), saturated(tiles(i, own, sizes.groups), values),
-                           i.given_copy, -vectors, i.any_filter, position);
+                           i.given_copy, -read_vectors, -i.c_vector, i.any_filter, position);
 }
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {
