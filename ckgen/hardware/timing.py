@@ -2,7 +2,7 @@
 found, and why this number was taken instead.
 
 Sources:
-  mt4g        cycles measured by pointer chasing, https://github.com/caps-tum/mt4g, sample_results: MI210, MI300X, MI350P
+  mt4g        cycles by pointer chasing, https://github.com/caps-tum/mt4g, sample_results: MI210, MI300X, MI350P
   calculator  https://github.com/ROCm/amd_matrix_instruction_calculator
   profiler    ROCm Compute Profiler, conceptual documentation: "Pipeline descriptions", "Local data share"
   LLVM        llvm/lib/Target/AMDGPU: SISchedule.td, the compiler's own estimates; GCNHazardRecognizer.cpp, wait states
