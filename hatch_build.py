@@ -3,8 +3,8 @@
     CKGEN_PREBUILT=1 python -m build        # the library of set quick; CKGEN_PREBUILT=NAME takes another set
 
 `prebuilt = "NAME"` under `[tool.hatch.build.targets.wheel.hooks.custom]` asks too. Otherwise, in an editable
-installation, and without a compiler the wheel is pure Python. A wheel with a library is tagged for the processor and the
-oldest glibc that the library runs with.
+installation, and without a compiler the wheel is pure Python. A wheel with a library is tagged for the processor and
+the oldest glibc that the library runs with.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VARIABLE, DEFAULT_SET, LIBRARY = "CKGEN_PREBUILT", "quick", "libckgen_conv.so"
-# For every processor of this kind and, apart from glibc, without libraries of this machine. Other C++ runtimes of the same
-# process, as PyTorch's, do not see this one's names.
+# For every processor of this kind and, apart from glibc, without libraries of this machine. Other C++ runtimes of the
+# same process, as PyTorch's, do not see this one's names.
 OPTIONS = ("CKGEN_HOST_NATIVE=OFF", "CKGEN_INSTALL=OFF", "CMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG")
 STATIC_RUNTIME = "CMAKE_SHARED_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -s"
 
@@ -98,8 +98,8 @@ COMPILER = "from ckgen.build.toolchain import find_toolchain; print(*find_toolch
 
 
 def platform_tag(library: Path) -> str:
-    """The wheel's platform: Linux with the newest glibc among the versions that the library names (PEP 600), or with any
-    C library if it names none."""
+    """The wheel's platform: Linux with the newest glibc among the versions that the library names (PEP 600), or with
+    any C library if it names none."""
     versions = [int(minor) for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?:\.\d+)?(?=\0)", library.read_bytes())]
     kind = f"manylinux_2_{max(versions)}" if versions else "linux"
     return f"{kind}_{platform.machine()}"

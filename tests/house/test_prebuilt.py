@@ -1,4 +1,4 @@
-"""The host library of a wheel: built when asked for, usable where there is no compiler; without it the wheel is pure."""
+"""The host library of a wheel: built when asked for, usable without a compiler; other wheels are pure Python."""
 
 from __future__ import annotations
 
