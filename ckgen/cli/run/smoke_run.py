@@ -39,7 +39,7 @@ def smoke(options: SmokeOptions) -> int:
         return show(options, emulate(options))
     filters, texts = divided(options.filters)
     brief = _prebuilt(options) is not None and not _asked("problems")
-    every = problems_of(texts, QUICK_PROBLEMS if brief else options.problems)  # a wrong one is told before a build
+    every = problems_of(texts, QUICK_PROBLEMS if brief else options.problems)  # first: a wrong one costs no build
     library, sets = _library(options)
     chosen = filtered(library.instances, filters, sets=sets)
     problems, names = _matched(options, chosen, every)
