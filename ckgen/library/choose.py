@@ -10,6 +10,7 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.instance.instance import Instance, parse
+from ckgen.library.catalogue import require_problem, require_type
 from ckgen.library.library import Library
 from ckgen.operations.operation import DEFAULT_OPERATION, LAYOUTS, OPERATIONS, operation_in
 from ckgen.selection.candidates import Choice, chain, same_arch
@@ -37,6 +38,9 @@ def select(
     filter, vectors and groups alone (ckgen.selection.takes); only source `measured` is certain. Raise CkgenError if
     none takes the problem, and for an unknown data type, layout or architecture.
     """
+    require_problem(problem)
+    for what, word in (("dtype", dtype), ("layout", layout), ("arch", arch), ("operation", operation)):
+        require_type(what, word, (str, type(None)) if what != "dtype" else str, "its name, as f16 or gfx942")
     check_words(dtype, layout, arch, operation)
     if library is not None:
         loaded = library if isinstance(library, Library) else Library(library)
