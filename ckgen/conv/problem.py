@@ -187,8 +187,8 @@ def make_problem(
         return tuple(map(_plain, value))
 
     def spread(what: str, value: int | Sequence[int]) -> Lengths:
-        single = hasattr(value, "__index__") and not isinstance(value, Iterable)
-        return (_plain(value),) * len(edges) if single else entries(what, value)  # type: ignore[arg-type]
+        number = _plain(value)
+        return (number,) * len(edges) if isinstance(number, int) else entries(what, number)
 
     edges = entries("input", input)
 

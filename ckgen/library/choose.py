@@ -39,8 +39,6 @@ def select(
     none takes the problem, and for an unknown data type, layout or architecture.
     """
     require_problem(problem)
-    for what, word in (("dtype", dtype), ("layout", layout), ("arch", arch), ("operation", operation)):
-        require_type(what, word, (str, type(None)) if what != "dtype" else str, "its name, as f16 or gfx942")
     check_words(dtype, layout, arch, operation)
     if library is not None:
         loaded = library if isinstance(library, Library) else Library(library)
@@ -64,6 +62,9 @@ def select(
 
 def check_words(dtype: str, layout: str | None, arch: str | None, operation: str | None = None) -> None:
     """Raise CkgenError for an unknown data type, operation, layout or architecture, with the most similar known one."""
+    for name, value in (("layout", layout), ("arch", arch), ("operation", operation)):
+        require_type(name, value, (str, type(None)), "its name, as gfx942, or None")
+    require_type("dtype", dtype, str, "its name, as f16")
     layouts = OPERATIONS[operation].layouts if operation in OPERATIONS else LAYOUTS
     for what, word, known in (
         ("dtype", dtype, tuple(DTYPES)),
