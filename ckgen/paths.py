@@ -29,6 +29,12 @@ def examples_dir() -> Path | None:
     return next((folder for folder in folders if (folder / "CMakeLists.txt").is_file()), None)
 
 
+def prebuilt_library() -> Path | None:
+    """The host library that a wheel brings; None in a checkout and in a wheel of pure Python."""
+    path = PACKAGE / "prebuilt" / "libckgen_conv.so"
+    return path if path.is_file() else None
+
+
 def cache_dir() -> Path:
     """The user's folder for what ckgen can compute again."""
     import platformdirs  # few commands need it

@@ -2,6 +2,7 @@
 // supported instance runs a problem, with split_k 2; the fastest is named.
 #pragma once
 
+#include <algorithm>
 #include <iomanip>
 #include <tuple>
 
@@ -174,6 +175,17 @@ private:
     std::vector<float> reference_;
 };
 
+// The default problem for the host, where CK's would take hours: one of at most 2 groups and images, 32 channels and
+// edges of 14.
+inline std::vector<long> small(std::vector<long> problem, int ndim) {
+    const long most[] = {2, 2, 32, 32};
+    for(int i = 0; i < 4; ++i)
+        problem[i] = std::min(problem[i], most[i]);
+    for(int d = 0; d < ndim; ++d)
+        problem[4 + ndim + d] = std::min(problem[4 + ndim + d], 14L);
+    return problem;
+}
+
 // The program: `problem` is the default. Exit code 0: at least one instance ran, and all agreed with the reference if
 // that was asked for. 1: wrong result or no instance. 2: wrong use.
 template <class Layout, class DataType, class Function = functions::PassThrough>
@@ -181,11 +193,18 @@ int client(int argc, char** argv, const std::vector<long>& problem, const Functi
     Options options;
     options.verification = 0;
     options.timing = 1;
-    options.problem = make_problem(Layout::ndim, problem, client_usage);
+    const bool on_host = CKGEN_PLATFORM_HOST == 1;
+    options.problem = make_problem(Layout::ndim, on_host ? small(problem, Layout::ndim) : problem, client_usage);
     parse_arguments(options, argc, argv, 4, 1, client_usage);
     if(options.problem.ndim != Layout::ndim)
         wrong_use("the program has " + std::to_string(Layout::ndim) + " dimensions", client_usage);
     try {
+        using Op = typename Client<Layout, DataType, Function>::Op;
+        if(tensor_operation::device::instance::DeviceOperationInstanceFactory<Op>::GetInstances().empty()) {
+            std::cerr
+                << "the library has no instance for this program's layout, type and function; build a larger set\n";
+            return 1;
+        }
         return ClientRun<Layout, DataType, Function>(options, function).run_all() ? 0 : 1;
     } catch(const std::exception& error) {
         std::cerr << "error: " << error.what() << "\n";

@@ -5,13 +5,13 @@ cd "$(dirname "$0")/.."
 
 cxx=$(git ls-files '*.hpp' '*.h' '*.cpp')
 if [ "${1:-}" = --fix ]; then
-  ruff check --fix ckgen tests scripts bench
-  ruff format ckgen tests scripts bench
+  ruff check --fix ckgen tests scripts bench hatch_build.py
+  ruff format ckgen tests scripts bench hatch_build.py
   # shellcheck disable=SC2086 # one word per file: no path here has a space
   [ -z "$cxx" ] || clang-format -i $cxx
   exit
 fi
-ruff check ckgen tests scripts bench
+ruff check ckgen tests scripts bench hatch_build.py
 mypy --strict ckgen bench scripts
 lint-imports --no-cache >/dev/null || lint-imports --no-cache
 # shellcheck disable=SC2086

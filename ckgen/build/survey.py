@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ckgen.build.cmake import DEVICE_FLAGS
-from ckgen.build.toolchain import HELP, Command, Toolchain, find_toolchain, require
+from ckgen.build.toolchain import ABSENT, HELP, Command, Toolchain, find_toolchain, require
 from ckgen.errors import CkgenError
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 
@@ -100,7 +100,7 @@ def _host(tools: Toolchain, folder: Path) -> Finding:
         ("generator", tools.ninja or tools.make),
     ):
         if command is None:
-            return Finding("build", name, "missing", f"no {kind.replace('_', ' ')}", HELP[kind])
+            return Finding("build", name, "missing", ABSENT[kind], HELP[kind])
     source = folder / "probe.cpp"
     source.write_text(_HOST_PROBE, encoding="utf-8")
     assert tools.host_cxx is not None

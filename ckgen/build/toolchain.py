@@ -38,7 +38,7 @@ HELP = {
     "nvcc": "install NVIDIA's CUDA toolkit, 12.4 or newer, and put nvcc on PATH",
     "device": "Debian: apt-get install clang-19 lld-19; for gfx950 also: pip install ziglang",
 }
-_ABSENT = {
+ABSENT = {
     "host_cxx": "there is no C++ compiler here",
     "hipcc": "hipcc is not here, so nothing can be built for AMD GPUs",
     "nvcc": "nvcc is not here, so nothing can be built for NVIDIA GPUs",
@@ -121,7 +121,7 @@ def require(platform: str, tools: Toolchain) -> None:
     commands["generator"] = tools.ninja or tools.make
     for kind in (*own, "cmake", "generator"):
         if commands[kind] is None:
-            raise missing(kind, _ABSENT[kind])
+            raise missing(kind, ABSENT[kind])
 
 
 def need(command: Command | None, kind: str, message: str) -> Command:

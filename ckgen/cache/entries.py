@@ -104,6 +104,18 @@ class Cache:
                 found.append(Entry(key, record.parent, _size(record.parent), record.stat().st_mtime))
         return sorted(found, key=lambda entry: -entry.used)
 
+    def broken(self) -> list[Path]:
+        """The folders that are not entries: their record is missing or unreadable. No process uses them."""
+        whole = {entry.path for entry in self.entries()}
+        others = (path for path in sorted(self.folder.glob("*")) if path.is_dir() and path not in whole)
+        return [path for path in others if path.name != _LOCKS and not path.name.startswith(_PART)]
+
+    def remove_broken(self, path: Path) -> None:
+        """Remove a folder that is not an entry, unless a process has made one of it by now."""
+        with self._locked(path.name):
+            if path in self.broken():
+                shutil.rmtree(path, ignore_errors=True)
+
     def remove(self, entry: Entry) -> None:
         """Remove an entry, and what a killed run left of it."""
         with self.locked(entry.key):

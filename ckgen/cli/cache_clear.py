@@ -28,8 +28,8 @@ def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
     from ckgen.paths import cache_dir
 
     cache, others = Cache(cache_dir() / BUILT), rooms(cache_dir())
-    every = cache.entries()
-    known = [*(entry.path.name for entry in every), *(room.path.name for room in others)]
+    every, broken = cache.entries(), cache.broken()
+    known = [path.name for path in (*(entry.path for entry in every), *(room.path for room in others), *broken)]
     unknown = [name for name in names if not any(other.startswith(name) for other in known)]
     if unknown:
         raise CkgenError([Diagnostic(None, "cache", f"the cache has no entry {unknown[0]!r}", "see: ckgen cache list")])
@@ -40,6 +40,9 @@ def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
         cache.remove(entry)
     for room in folders:
         cache.remove_room(room)
-    removed, all_of = len(chosen) + len(folders), len(every) + len(others)
+    remains = [path for path in broken if not names or path.name.startswith(names)]  # with --old too: of no version
+    for path in remains:
+        cache.remove_broken(path)
+    removed, all_of = len(chosen) + len(folders) + len(remains), len(every) + len(others) + len(broken)
     console.say(f"{cache_dir()}: removed {removed} of {all_of} entries and folders")
     return 0

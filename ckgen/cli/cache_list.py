@@ -27,7 +27,8 @@ def cache_list_command(as_json: bool) -> int:
     from ckgen.cache.entries import BUILT, Cache, rooms
     from ckgen.paths import cache_dir
 
-    entries, others = Cache(cache_dir() / BUILT).entries(), rooms(cache_dir())
+    cache, others = Cache(cache_dir() / BUILT), rooms(cache_dir())
+    entries, broken = cache.entries(), cache.broken()
     if as_json:
         rows = [
             {"entry": e.path.name, "device": e.key.device, "compiler": e.key.compiler, "spec": e.key.spec_digest}
@@ -35,7 +36,8 @@ def cache_list_command(as_json: bool) -> int:
             for e in entries
         ]
         folders = [{"path": str(room.path), "files": room.files, "bytes": room.size} for room in others]
-        console.say_json({"folder": str(cache_dir()), "entries": rows, "folders": folders})
+        named = {"folder": str(cache_dir()), "entries": rows, "folders": folders, "broken": [str(p) for p in broken]}
+        console.say_json(named)
         return 0
     if entries:
         table = [
@@ -46,6 +48,8 @@ def cache_list_command(as_json: bool) -> int:
         console.show_table(HEADERS, table, right=("MiB",))
     for room in others:
         console.say(f"{room.path.name}: {room.files} files, {room.size / 2**20:.1f} MiB")
+    for path in broken:
+        console.warn(f"{path} is broken: its record cannot be read; `ckgen cache clear` removes it")
     size = sum(entry.size for entry in entries) + sum(room.size for room in others)
     console.note(f"{cache_dir()}: {len(entries)} built entries, {size / 2**20:.1f} MiB in all")
     return 0

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ckgen.cli.common import console
 from ckgen.cli.common.options import json_option
 from ckgen.errors import EXIT_FAILED
+
+if TYPE_CHECKING:
+    from ckgen.build.survey import Finding
 
 HEADERS = ("", "what", "found")
 _SIGNS = {"ok": "ok", "missing": "-", "failed": "FAIL"}
@@ -15,8 +20,8 @@ _SIGNS = {"ok": "ok", "missing": "-", "failed": "FAIL"}
 @click.command("doctor", short_help="Say what this machine can build and what is missing.")
 @json_option
 def doctor_command(as_json: bool) -> int:
-    """List compilers with their versions, GPUs, and what can be built here; for what is missing, the command that
-    mends it. Exits with 1 if not even the host library can be built.
+    """List compilers with their versions, GPUs, what can be built here, and the library that came with ckgen; for
+    what is missing, the command that mends it. Exits with 1 if not even the host library can be built.
 
     \b
     Examples:
@@ -27,7 +32,7 @@ def doctor_command(as_json: bool) -> int:
 
     from ckgen.build.survey import survey
 
-    found = survey()
+    found = [*survey(), _prebuilt()]
     if as_json:
         console.say_json([asdict(one) for one in found])
     else:
@@ -39,3 +44,20 @@ def doctor_command(as_json: bool) -> int:
             console.say(f"  {name}: {mend}")
     host = next(one for one in found if one.name == "library, host")
     return 0 if host.verdict == "ok" else EXIT_FAILED
+
+
+def _prebuilt() -> Finding:
+    """The host library of the wheel, loaded: it needs no compiler."""
+    from ckgen.build.survey import Finding
+    from ckgen.errors import CkgenError
+    from ckgen.library.library import Library
+    from ckgen.paths import prebuilt_library
+
+    name, path = "prebuilt library", prebuilt_library()
+    if path is None:
+        return Finding("prebuilt", name, "missing", "not in this installation; `ckgen build --platform host` makes one")
+    try:
+        count = len(Library(path).names)
+    except CkgenError as error:
+        return Finding("prebuilt", name, "failed", error.diagnostics[0].message, "pip install --force-reinstall ckgen")
+    return Finding("prebuilt", name, "ok", f"host, {count} instances: ckgen smoke, ckgen.Library()")

@@ -13,7 +13,8 @@ from ckgen.cli.run.smoke_options import SmokeOptions
 def smoke_command(options: SmokeOptions) -> int:
     """Run instances on real problems and compare them with float64; exit 1 if any is wrong.
 
-    The library is built first if necessary (see `ckgen build`); FILTER chooses the instances to run; a FILTER
+    The library is built first if necessary (see `ckgen build`); where there is neither a spec nor a generated tree,
+    it is the one that came with ckgen, which needs no compiler. FILTER chooses the instances to run; a FILTER
     like "K64 C32 3x3 on 14x14 p1" is a problem to run, instead of --problems. Batch and image
     size of each problem are scaled down until it has at most --max-macs multiply-accumulates; channels, groups,
     filter, strides and pads are unchanged.

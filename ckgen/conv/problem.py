@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, prod
+from typing import Any
 
 from ckgen.conv.dtypes import element_of
 from ckgen.conv.layout import TENSORS, TensorName, channels_come_last, packed_strides, physical_axes, physical_shape
@@ -177,25 +178,25 @@ def make_problem(
     right_pad: int | Sequence[int] | None = None,
 ) -> ConvProblem:
     """A ConvProblem in which a single stride, dilation or pad stands for all dimensions, and ``pad`` for both sides
-    unless ``right_pad`` is given. Raises ProblemError as ConvProblem does."""
+    unless ``right_pad`` is given. Integers of numpy will do. Raises ProblemError as ConvProblem does."""
 
     def entries(what: str, value: Sequence[int]) -> Lengths:
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            message = f"{what} is {value!r:.80}, not one whole number for each dimension"
-            raise ProblemError((_finding("problem-entries", message, "write it as (3, 3)"),))
-        return tuple(value)
+        if not isinstance(value, str) and isinstance(value, Iterable):
+            return tuple(map(_plain, value))
+        message = f"{what} is {value!r:.80}, not one whole number for each dimension"
+        raise ProblemError((_finding("problem-entries", message, "write it as (3, 3)"),))
 
     def spread(what: str, value: int | Sequence[int]) -> Lengths:
-        return (value,) * len(edges) if isinstance(value, int) else entries(what, value)
+        number = _plain(value)
+        return (number,) * len(edges) if isinstance(number, int) else entries(what, number)
 
     edges = entries("input", input)
-
     right = pad if right_pad is None else right_pad
     return ConvProblem(
-        groups,
-        batch,
-        k,
-        c,
+        _plain(groups),
+        _plain(batch),
+        _plain(k),
+        _plain(c),
         entries("filter", filter),
         edges,
         spread("stride", stride),
@@ -203,6 +204,12 @@ def make_problem(
         spread("pad", pad),
         spread("right_pad", right),
     )
+
+
+def _plain(number: Any) -> Any:
+    """An integer of numpy as Python's; anything else as it is, for ConvProblem to refuse."""
+    from_numpy = type(number).__module__ == "numpy" and not isinstance(number, Iterable)
+    return int(number) if from_numpy and hasattr(number, "__index__") else number
 
 
 def _output_edge(problem: ConvProblem, axis: int) -> int:

@@ -43,8 +43,8 @@ def explain(expansion: Expansion, words: Sequence[str], tables: Mapping[str, Tab
         return explain_instance(expansion, found[0]) + explain_code(found[0], tables or {})
     if found:
         more = [f"and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
-        notes = (*(instance.name for instance in found[:MAX_LISTED]), *more)
-        help = "add tests until one is left, or give its name; `ckgen list` lists them all"
+        notes = (*(f"{instance.short_id} {instance.name}" for instance in found[:MAX_LISTED]), *more)
+        help = "add tests until one is left, or give its id; `ckgen list` lists them all"
         raise CkgenError([Diagnostic(None, "ambiguous", f"{len(found)} instances match", help, notes=notes)])
     return explain_absent(expansion, terms)
 
@@ -99,7 +99,7 @@ def _terms(expansion: Expansion, words: Sequence[str]) -> tuple[Term, ...]:
         try:
             asked = parse(term.values[0])
         except ValueError as error:
-            help_text = did_you_mean(term.values[0], tuple(names))
+            help_text = suggest_names(term.values[0], expansion.instances)
             raise CkgenError([Diagnostic(None, "unknown-name", str(error), help_text)]) from error
         for field in FIELD_NAMES:
             value = str(getattr(asked, field)).lower() if field == "generic" else str(getattr(asked, field))

@@ -26,9 +26,10 @@ from ckgen.instance.instance import FIELD_NAMES, ID_DIGITS, Instance
 
 Sets = Mapping[str, Collection[str]]
 
-# A test, or an id or its first digits: no name begins with four hexadecimal digits.
+LEAST_DIGITS = 4  # of an id: no name begins with four hexadecimal digits
+# A test, or an id or its first digits.
 _TERM = re.compile(
-    rf"(?P<id>[0-9a-f]{{4,{ID_DIGITS}}})|(?P<key>\w+)\s*(?P<op>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL
+    rf"(?P<id>[0-9a-f]{{{LEAST_DIGITS},{ID_DIGITS}}})|(?P<key>\w+)\s*(?P<op>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL
 )
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     ">=": lambda a, b: a >= b,
@@ -263,8 +264,10 @@ def _what_there_is(term: Term, value: str, instances: Sequence[Instance], sets: 
 def suggest_names(glob: str, instances: Sequence[Instance]) -> str:
     """Help for a glob that matches no name: the nearest name or, if it has wildcards, the nearest word of a name."""
     names = [instance.name for instance in instances]
+    if len(glob) < LEAST_DIGITS and set(glob) <= set("0123456789abcdef"):
+        return f"of an id, write at least {LEAST_DIGITS} digits; of a name, a part as `*{glob}*`"
     if _GLOB.isdisjoint(glob):
-        return did_you_mean(glob, names)
+        return did_you_mean(glob, names) or f"for a part of a name, write `*{glob}*`"
     words = dict.fromkeys(word for name in names for word in name.split("_"))
     near = nearest(glob.strip("*?"), tuple(words), 1)
     return f"did you mean `*{near[0]}*`?" if near else ""

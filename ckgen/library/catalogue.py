@@ -25,6 +25,7 @@ from ckgen.library.d_tensors import d_slots, function_named, fuse
 from ckgen.library.device_memory import DeviceMemory
 from ckgen.library.tensors import logical_strides, require, view
 from ckgen.operations.operation import LAYOUTS, OPERATIONS
+from ckgen.paths import prebuilt_library
 
 
 def require_type(what: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
@@ -55,12 +56,22 @@ def require_operation(operation: object) -> None:
         raise LibraryError(f"there is no operation {operation!r:.80}", did_you_mean(str(operation), tuple(OPERATIONS)))
 
 
+def _prebuilt() -> os.PathLike[str]:
+    """The library that this installation brings; LibraryError if it brings none."""
+    path = prebuilt_library()
+    if path is None:
+        help = "name a library that `ckgen build --platform host` made; it prints the path"
+        raise LibraryError("this installation of ckgen brings no library", help)
+    return path
+
+
 class Catalogue:
     """Loaded shared library that answers questions; its subclass ckgen.library.library.Library also runs instances."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        require_type("a library's path", path, (str, bytes, os.PathLike), "a file's name")
-        self.path = os.fsdecode(path)
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        given = _prebuilt() if path is None else path
+        require_type("a library's path", given, (str, bytes, os.PathLike), "a file's name")
+        self.path = os.fsdecode(given)
         self._api = load(self.path)
         self.platform: str = self._api.ckgen_platform().decode()
         self.memory = DeviceMemory(self._api)

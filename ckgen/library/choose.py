@@ -10,6 +10,7 @@ from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 from ckgen.instance.instance import Instance, parse
+from ckgen.library.catalogue import require_problem, require_type
 from ckgen.library.library import Library
 from ckgen.operations.operation import DEFAULT_OPERATION, LAYOUTS, OPERATIONS, operation_in
 from ckgen.selection.candidates import Choice, chain, same_arch
@@ -37,6 +38,7 @@ def select(
     filter, vectors and groups alone (ckgen.selection.takes); only source `measured` is certain. Raise CkgenError if
     none takes the problem, and for an unknown data type, layout or architecture.
     """
+    require_problem(problem)
     check_words(dtype, layout, arch, operation)
     if library is not None:
         loaded = library if isinstance(library, Library) else Library(library)
@@ -60,6 +62,9 @@ def select(
 
 def check_words(dtype: str, layout: str | None, arch: str | None, operation: str | None = None) -> None:
     """Raise CkgenError for an unknown data type, operation, layout or architecture, with the most similar known one."""
+    for name, value in (("layout", layout), ("arch", arch), ("operation", operation)):
+        require_type(name, value, (str, type(None)), "its name, as gfx942, or None")
+    require_type("dtype", dtype, str, "its name, as f16")
     layouts = OPERATIONS[operation].layouts if operation in OPERATIONS else LAYOUTS
     for what, word, known in (
         ("dtype", dtype, tuple(DTYPES)),

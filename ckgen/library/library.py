@@ -76,7 +76,7 @@ class Prepared:
 
 
 class Library(Catalogue):
-    """A loaded shared library of convolution instances.
+    """A loaded shared library of convolution instances; without a path, the small one for the host that a wheel brings.
 
     Raises LibraryError when the file cannot be loaded, is not a ckgen library, has another ABI version, or holds no
     instance. All methods with the parameter ``name`` raise LibraryError for a name that the library does not hold.

@@ -30,6 +30,7 @@ from ckgen.text.source import Document, load
 # The bundled sets whose problems every instance is checked and ranked on.
 STANDARD_SETS = ("retinanet", *(operation.problem_set for operation in OPERATIONS.values()))
 PARTS = ("fitted", "held_out")
+_START = "start with `channels: per_group` and `problems:`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,9 @@ def load_models(name: str) -> tuple[Model, ...]:
 
 def _document(name: str) -> Document:
     if name in bundled_sets():
-        return load(bundled_file(name))
+        return load(bundled_file(name), _START)
     if Path(name).is_file():
-        return load(name)
+        return load(name, _START)
     message = f"{name!r} is neither a problem set nor a file"
     raise CkgenError([Diagnostic(None, "problem-set", message, did_you_mean(name, bundled_sets()))])
 

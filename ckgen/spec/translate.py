@@ -87,12 +87,18 @@ def _translate(detail: ErrorDetails, document: Document, models: Models) -> Diag
         message = f"`{name}` must be {_EXPECTED[kind]}, this is {describe_type(value)}"
         return Diagnostic(place, "wrong-type", message)
     if kind in _WRONG_VALUE:
-        message = _WRONG_VALUE[kind].format(name=name, value=value, **context)
+        shown = f"the text '{value}'" if kind == "literal_error" and _is_written(value) else value
+        message = _WRONG_VALUE[kind].format(name=name, value=shown, **context)
         return Diagnostic(place, "wrong-value", message)
     if "message" in context:
         known = partial(did_you_mean, value, context["known"]) if "known" in context else None
         return Diagnostic(place, kind, context["message"], context["help"], find_help=known)
     return Diagnostic(place, "wrong-value", f"`{name}`: {detail['msg']}")
+
+
+def _is_written(value: object) -> bool:
+    """True for a text that would be a number without its quotes: `is 1, it must be 1` says nothing."""
+    return isinstance(value, str) and value.lstrip("-").isdigit()
 
 
 def _unknown_key(path: Path, document: Document, models: Models) -> Diagnostic:

@@ -19,6 +19,7 @@ from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.text.plain_scalars import Scalar, Surprise, read_plain
 from ckgen.text.reading import read_text
 
+SPEC_START = "start with `version: 1` and `groups:`; `ckgen init` writes a spec"
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 MAX_VALUES = 50_000  # after expanding aliases: an alias bomb of a few lines has billions
@@ -92,12 +93,12 @@ def _child(node: Node | None, key: Key) -> Node | None:
     return node if key == 0 and not isinstance(value, list) else None
 
 
-def load(path: str | Path) -> Document:
-    """Read a YAML file. Raises CkgenError (exit 2) with every error in it."""
-    return loads(read_text(Path(path), MAX_BYTES), str(path))
+def load(path: str | Path, start: str = SPEC_START) -> Document:
+    """Read a YAML file. Raises CkgenError (exit 2) with every error in it; ``start`` says how such a file starts."""
+    return loads(read_text(Path(path), MAX_BYTES), str(path), start)
 
 
-def loads(text: str, name: str = "instances.yaml") -> Document:
+def loads(text: str, name: str = "instances.yaml", start: str = SPEC_START) -> Document:
     """Read YAML text, which messages call `name`. Raises CkgenError as `load` does."""
     reader = _Reader(name)
     try:
@@ -109,10 +110,10 @@ def loads(text: str, name: str = "instances.yaml") -> Document:
         reader.problems.append(_syntax_error(error, text, name))
         root = None
     if not reader.problems and root is None:
-        reader.report(Place(name, 1, 1), "empty-file", "there is nothing in this file", "`ckgen init` writes a spec")
+        reader.report(Place(name, 1, 1), "empty-file", "there is nothing in this file", start)
     if root is not None and not isinstance(root.value, dict):
         what = "list" if isinstance(root.value, list) else "single value"
-        reader.report(root.place, "not-a-mapping", f"the file is a {what}", "start with `version: 1` and `groups:`")
+        reader.report(root.place, "not-a-mapping", f"the file is a {what}", start)
     if reader.problems or root is None:
         raise CkgenError(reader.problems)
     return Document(name, text, root)

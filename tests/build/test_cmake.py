@@ -264,7 +264,10 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
     without = subprocess.run(
         [tmp_path / "examples" / "grouped_conv2d_bwd_weight_fp16"], capture_output=True, text=True, check=False
     )
-    assert without.returncode == 1 and "none of 0 instances" in without.stderr
+    assert without.returncode == 1 and "the library has no instance for this program's layout" in without.stderr
+    # CK's default problem has gigabytes of tensors; for the host it is a small one.
+    default = subprocess.run([tmp_path / "examples" / runs[-1][0]], capture_output=True, text=True, check=True).stdout
+    assert "lengths {2, 2, 32, 14}" in default and "1 instances support the problem" in default
 
 
 def test_examples_of_backward_data_run(tmp_path: Path) -> None:

@@ -155,3 +155,13 @@ def test_fitting_takes_the_largest_form_under_the_limit() -> None:
 def test_what_is_no_list_of_numbers_is_a_problem_error(field: str, value: Any) -> None:
     with pytest.raises(ProblemError, match=f"{field} is .*, not one whole number for each dimension"):
         make_problem(**{"k": 8, "c": 8, "filter": (3, 3), "input": (6, 6), field: value})
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    one, two = np.int64(1), np.array([2, 2])
+    given = make_problem(batch=one, k=8, c=np.uint8(8), filter=two, input=np.array([5, 5]), stride=two, pad=one)
+    assert given == make_problem(batch=1, k=8, c=8, filter=(2, 2), input=(5, 5), stride=(2, 2), pad=1)
+    assert type(given.batch) is int and all(type(edge) is int for edge in (*given.filter, *given.strides))
+    for wrong in (np.float64(1), np.array([[1, 1], [1, 1]]), np.bool_(True)):
+        with pytest.raises(ProblemError):
+            make_problem(batch=1, k=8, c=8, filter=(2, 2), input=(5, 5), stride=wrong)  # type: ignore[arg-type]

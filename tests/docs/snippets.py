@@ -4,6 +4,7 @@
 <!-- gpu -->            needs a GPU's compiler or a GPU: its commands are only parsed
 <!-- parsed -->         takes long, or changes the machine: its commands are only parsed
 <!-- compiled -->       is only compiled
+<!-- wheel -->          runs with an installed wheel: tests/house/test_prebuilt.py
 <!-- needs: MODULE -->  runs if Python has the module
 """
 
@@ -19,7 +20,7 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Snippet:
-    """One block; `mark` is `file`, `gpu`, `parsed`, `compiled`, `needs` or empty, `value` what follows its colon."""
+    """One block; `mark` is one of the above or empty, `value` what follows its colon."""
 
     language: str
     code: str

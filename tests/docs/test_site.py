@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
 import os
 import re
@@ -24,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Pages of this site; test_pages.py has the snippets of older ones.
 LIGHT = ("install", "ci", "hardware", "report", "releases", "spec", "wavelet", "api_cpp")
 BUILDING = ("first_library", "cmake", "pytorch")
-MARKS = {"file", "gpu", "parsed", "compiled", "needs", ""}
+MARKS = {"file", "gpu", "parsed", "compiled", "wheel", "needs", ""}
 WORKFLOWS = ("jobs", "repos", "ckgen")  # keys of YAML that is not a spec
 
 
@@ -48,10 +50,10 @@ def parse_commands(code: str) -> int:
     """Parse each `ckgen` command of a shell block, and return their number."""
     count = 0
     for line in code.splitlines():
-        for command in re.split(r"&&|;", line.split(" #")[0]):
-            words = shlex.split(command)
-            if words[:1] != ["ckgen"] or words[1:] == ["--version"]:
+        for command in re.split(r" && |; ", line.split(" #")[0]):
+            if not command.startswith("ckgen ") or command.split()[1:] == ["--version"]:
                 continue
+            words = shlex.split(re.split(r" [|>] ?", command)[0])
             root = click.Context(cli)
             name, found, rest = cli.resolve_command(root, words[1:])
             assert name is not None and found is not None
@@ -97,7 +99,7 @@ def run_page(page: str, top: Path, environment: dict[str, str]) -> None:
             (top / snippet.value).write_text(snippet.code)
         elif snippet.mark == "compiled":
             compile_c(snippet)
-        elif snippet.mark in ("gpu", "parsed"):
+        elif snippet.mark in ("gpu", "parsed", "wheel"):
             parse_commands(snippet.code)
         elif snippet.language == "sh":
             here = run_shell(snippet.code, here, environment)
@@ -136,6 +138,20 @@ def test_no_page_of_the_site_is_forgotten() -> None:
     for page in (*LIGHT, *BUILDING):
         assert all(snippet.mark in MARKS for snippet in of(page)), page
         assert of(page), page
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in (ROOT / "docs").glob("*.md")))
+def test_commands_and_names_of_every_page_exist(page: str) -> None:
+    """Also of pages whose snippets need a GPU or minutes: commands and options are known, imports have their names."""
+    for snippet in of(page):
+        if snippet.language == "sh":
+            parse_commands(snippet.code.replace("\\\n", " "))
+        elif snippet.language == "python":
+            imports = [node for node in ast.walk(ast.parse(snippet.code)) if isinstance(node, ast.ImportFrom)]
+            for node in imports:
+                if node.module and node.module.startswith("ckgen") and not node.module.startswith("ckgen.torch"):
+                    module = importlib.import_module(node.module)
+                    assert [one.name for one in node.names if not hasattr(module, one.name)] == [], snippet.line
 
 
 def test_commands_that_are_only_parsed_are_parsed() -> None:

@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -295,3 +296,18 @@ def test_the_stand_in_library_selects_too(make_stub: StubMaker) -> None:
     choice = library.select(make_problem(k=8, c=8, filter=(1, 1), input=(9, 9)))
     assert choice.source == "rule" and isinstance(library.instance(choice.name), Instance)
     assert library.select(make_problem(k=7, c=8, filter=(1, 1), input=(9, 9))).source == "generic"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"problem": 5}, "problem is 5 of type int"),
+        ({"arch": 90}, "arch is 90 of type int"),
+        ({"dtype": np.float16}, "dtype is <class 'numpy.float16'>"),
+        ({"layout": ("N", "C")}, "layout is \\('N', 'C'\\) of type tuple"),
+    ],
+)
+def test_values_of_a_wrong_type_get_a_sentence(words: dict[str, object], sentence: str) -> None:
+    given = {"problem": make_problem(batch=1, k=8, c=8, filter=[3, 3], input=[5, 5]), **words}
+    with pytest.raises(CkgenError, match=sentence):
+        ckgen.select(**given)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from ckgen.generate.style import Style, style_of
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
+_LONGEST_PATH = 4095
 _QUIET = "Print results and errors only."
 _VERBOSE = "Also print each line of compilers and build tools, and each finished step."
 
@@ -32,6 +33,8 @@ class PlainPath(click.Path):
         text = os.fspath(value)
         if not all(char.isprintable() or category(char) == "Zs" for char in text):  # Zs: blanks of all widths
             self.fail(f"{ascii(text)}: a name may not hold control characters or bytes that are not UTF-8", param, ctx)
+        if len(text) > _LONGEST_PATH:
+            self.fail(f"a name of {len(text)} characters; the system takes {_LONGEST_PATH}", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -35,6 +36,7 @@ from ckgen.report.summary import Summary, summarise
 
 def bench(options: BenchOptions) -> int:
     """Build or load, plan, measure, print. Returns 1 if an instance is wrong, crashes or hangs."""
+    asked = _asked(options)  # before a build, so that a wrong word costs no build
     path, manifest = _library(options)
     library = Library(path)
     if options.library is not None and _platform_given() and library.platform != options.platform:
@@ -51,7 +53,7 @@ def bench(options: BenchOptions) -> int:
     ):
         run = BenchRun(pool, store, Limits(options.job_seconds))
         machine, references = run.machine()
-        jobs = _jobs(options, library, manifest, () if options.no_reference else references)
+        jobs = _jobs(asked, library, manifest, () if options.no_reference else references)
         origin = make_origin(
             path,
             settings,
@@ -90,18 +92,29 @@ def _library(options: BenchOptions) -> tuple[Path, Manifest | None]:
     return path, load_manifest(place.tree)
 
 
-def _jobs(options: BenchOptions, library: Library, manifest: Manifest | None, references: Sequence[str]) -> list[Job]:
+class _Asked(NamedTuple):
+    """The words of the command line that need no library."""
+
+    filters: tuple[str, ...]
+    problems: list[NamedProblem]
+    split_ks: tuple[int, ...]
+
+
+def _asked(options: BenchOptions) -> _Asked:
+    filters, texts = divided(options.filters)
+    problems = [_fitted(options, problem) for problem in _problems(options, texts)]
+    return _Asked(filters, problems, _split_ks(options.split_ks))
+
+
+def _jobs(asked: _Asked, library: Library, manifest: Manifest | None, references: Sequence[str]) -> list[Job]:
     sets: dict[str, list[str]] = {}
     for record in manifest.instances if manifest else ():
         for name in record.sets:
             sets.setdefault(name, []).append(record.name)
-    filters, texts = divided(options.filters)
-    instances = filtered(library.instances, filters, sets=sets)
-    names = [instance.name for instance in instances]
-    problems = [_fitted(options, problem) for problem in _problems(options, texts)]
-    jobs = make_jobs(library, problems, names=names, split_ks=_split_ks(options.split_ks), references=references)
+    names = [instance.name for instance in filtered(library.instances, asked.filters, sets=sets)]
+    jobs = make_jobs(library, asked.problems, names=names, split_ks=asked.split_ks, references=references)
     if not jobs:
-        message = f"none of {len(instances)} instances takes any of {len(problems)} problems"
+        message = f"none of {len(names)} instances takes any of {len(asked.problems)} problems"
         raise CkgenError([Diagnostic(None, "empty-selection", message, "choose other --problems or FILTERs")])
     return jobs
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -25,6 +25,20 @@ if TYPE_CHECKING:
 MAX_MACS = 40_000_000
 
 
+class Factor(click.IntRange):
+    """-1, for the library's choice, or a split-K factor."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert as click.IntRange does; fail (exit 2) for 0, too."""
+        number = super().convert(value, param, ctx)
+        return number if number else self.fail("0: a factor is -1 (the library chooses) or at least 1", param, ctx)
+
+
+FACTOR = Factor(-1, 2**31 - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class SmokeOptions:
     """Values of the command line; each field declares its parameter."""
@@ -43,7 +57,7 @@ class SmokeOptions:
     problems: Annotated[tuple[str, ...], problems_option(*STANDARD_SETS)]
     split_ks: Annotated[
         tuple[int, ...],
-        click.option("--split-k", "split_ks", type=int, multiple=True, help="Default: -1, 1, 2 and 7."),
+        click.option("--split-k", "split_ks", type=FACTOR, multiple=True, help="Default: -1, 1, 2 and 7."),
     ]
     max_macs: Annotated[
         int,

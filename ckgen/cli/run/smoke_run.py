@@ -21,11 +21,13 @@ from ckgen.instance.filters import filtered
 from ckgen.instance.instance import Instance
 from ckgen.library.digest import file_digest
 from ckgen.library.library import Library
+from ckgen.paths import prebuilt_library
 from ckgen.problems.sets import NamedProblem
 from ckgen.verify import plan as smoke_plan
 from ckgen.verify.checking import Checking, spread_plan
 from ckgen.verify.smoke import Row, run_plan
 
+QUICK_PROBLEMS = ("tiny",)  # for the library that came with ckgen: half a minute
 HEADERS = ("instance", "platform", "problem", "split_k", "max error", "tolerance", "verdict")
 
 
@@ -35,10 +37,14 @@ def smoke(options: SmokeOptions) -> int:
         from ckgen.cli.run.smoke_emulated import emulate
 
         return show(options, emulate(options))
-    library, sets = _library(options)
     filters, texts = divided(options.filters)
+    brief = _prebuilt(options) is not None and not _asked("problems")
+    every = problems_of(texts, QUICK_PROBLEMS if brief else options.problems)  # first: a wrong one costs no build
+    library, sets = _library(options)
     chosen = filtered(library.instances, filters, sets=sets)
-    problems, names = _matched(options, chosen, problems_of(texts, options.problems))
+    problems, names = _matched(options, chosen, every)
+    if texts and not filters:
+        names = _takers(library, problems, names)
     plan = smoke_plan.make_plan(
         library,
         problems,
@@ -103,10 +109,39 @@ def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
         refuse_archs(options.library, options.archs)
         return Library(options.library), {}
     selection = Selection(options.spec, options.set_name, (), options.out)
-    chosen = asked_for(click.get_current_context(), ("spec", "set_name"))
+    if (prebuilt := _prebuilt(options)) is not None:
+        library = Library(prebuilt)
+        console.note(f"no project here: the {len(library.names)} instances of the library that came with ckgen")
+        return library, {}
+    chosen = _asked("spec", "set_name")
     place = workplace(selection, chosen=chosen, platform=options.platform, archs=options.archs)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return Library(path), _sets(place)
+
+
+def _asked(*names: str) -> bool:
+    return asked_for(click.get_current_context(), names)
+
+
+def _takers(library: Library, problems: Sequence[NamedProblem], names: Sequence[str]) -> list[str]:
+    """The instances that take one of the problems. A problem that is typed without a FILTER asks only for these. Prints
+    a note with the number of the others. Raises CkgenError if there are none."""
+    takers = {name for problem in problems for name in library.supporting(problem.problem, names)}
+    if not takers:
+        reason = library.unsupported_reason(names[0], problems[0].problem)
+        message = f"none of {len(names)} instances takes this problem; {names[0]}: {reason}"
+        raise CkgenError([Diagnostic(None, "unsupported-problem", message, "choose another --set")])
+    if len(takers) < len(names):
+        console.note(f"{len(names) - len(takers)} instances left out: they do not take this problem")
+    return [name for name in names if name in takers]
+
+
+def _prebuilt(options: SmokeOptions) -> Path | None:
+    """The library that came with ckgen, if it is the only one: there is neither a spec nor a tree to build one from."""
+    asked = options.library is not None or _asked("spec", "set_name")
+    for_host = options.platform == "host" and not options.archs and not options.options
+    here = any(path.exists() for path in (options.spec, options.out))
+    return prebuilt_library() if for_host and not asked and not here else None
 
 
 def _sets(place: Workplace) -> dict[str, list[str]]:
