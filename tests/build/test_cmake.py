@@ -237,12 +237,17 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
     program = tmp_path / "grouped_conv_bwd_weight_xdl"
     done = subprocess.run([program, "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
+    client = tmp_path / "grouped_conv3d_bwd_weight_fp16_comp_bf8_fp8"
+    without = subprocess.run([client], capture_output=True, text=True, check=False)
+    assert without.returncode == 1 and "none of 0 instances" in without.stderr
 
 
 def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
     """Run the programs that try every instance, plain and fused, with the names of CK's clients."""
     fused = replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="f16", k_per_block=32)
-    plain = [replace(GENERIC, layout="GNDHWC/GKZYXC/GNDHWK"), replace(fused, layout="GNWC/GKXC/GNWK")]
+    plain = [replace(fused, layout=layout) for layout in ("GNWC/GKXC/GNWK", "GNHWC/GKYXC/GNHWK", "GNDHWC/GKZYXC/GNDHWK")]
+    plain.append(replace(GENERIC, layout="GNDHWC/GKZYXC/GNDHWK"))
+    plain.append(replace(fused, dtype="f16_comp_bf8_f8"))
     instances = [replace(fused, function=function) for function in ("Bilinear", "Scale")] + plain
     writer.apply(render_tree(instances, context()), tmp_path / "generated")
     build(tmp_path / "generated", "host", tmp_path / "build")
@@ -254,17 +259,16 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
         (f"grouped_conv_bwd_weight_{word}_fp16", volume, "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle<")
         for word in ("bilinear_residual", "scale")
     ]
-    runs.append(("grouped_conv3d_bwd_weight_fp32", volume, "DeviceGroupedConvBwdWeight_Xdl_CShuffle<"))
-    row = (1, 3, 2, 5, 3, 3, 11, 2, 1, 1, 1)
-    runs.append(("grouped_conv1d_bwd_weight_fp16", row, "DeviceGroupedConvBwdWeight_Xdl_CShuffle<"))
+    row, image = (1, 3, 2, 5, 3, 3, 11, 2, 1, 1, 1), (2, 3, 2, 5, 3, 3, 2, 8, 9, 1, 2, 1, 1, 1, 0, 1, 1)
+    problems = {"1d": row, "2d": image, "3d": volume}
+    runs += [
+        (f"grouped_conv{name[:2]}_bwd_weight_{name[3:]}", problems[name[:2]], "DeviceGroupedConvBwdWeight_Xdl_CShuffle<")
+        for name in ("1d_fp16", "2d_fp16", "3d_fp16", "3d_fp32", "3d_fp16_comp_bf8_fp8")
+    ]
     for name, problem, words in runs:
         command = [tmp_path / "examples" / name, *map(str, (1, 2, 1, *problem))]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert "found 1 instances" in said and words in said and "verified" in said and "Done" in said
-    without = subprocess.run(
-        [tmp_path / "examples" / "grouped_conv2d_bwd_weight_fp16"], capture_output=True, text=True, check=False
-    )
-    assert without.returncode == 1 and "none of 0 instances" in without.stderr
 
 
 def test_examples_of_backward_data_run(tmp_path: Path) -> None:
