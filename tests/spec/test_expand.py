@@ -89,12 +89,13 @@ def test_the_sizes_of_the_catalogue() -> None:
     wmma_rows = 2 * (2 * 13 + 4 * 4) + 2 * (2 * 17 + 4 * 8)
     depthwise = 40 + 36
     generic_types = 2 * 3 * 3
+    groups_first = 2 * 3  # int8
     rdna_types = 2 * 2 * 2
-    types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + rdna_types
+    types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + groups_first + rdna_types
     rdna = 2 * (6 * (2 * 9 + 4 * 3) + 4 * (2 * 10 + 3 * 3)) + wmma_rows + rdna_types
     first = 24 + 276, 9 + 198  # channels first: generic and tuned
     full = weight + data + fused + fused_weight + ck_rows + depthwise + merged + types + rdna - rdna_types + sum(first)
-    default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + 3 * (5 + 2)
+    default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + groups_first + 3 * (5 + 2)
     default += 199  # a large and a small tile of every other layout, data type and function
     quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4
     ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17
