@@ -1,11 +1,11 @@
 // Dense convolution backward data in one to three dimensions, f16, channels last, with the arguments of CK's example:
 //     convnd_bwd_data_xdl [verification initialisation times [ndim N K C filter.. input.. strides.. dilations..
 //                          left_pads.. right_pads..]]
-// Prints the instance and its launch, then the lines of CK's example: the tensors, the sub-GEMMs of the convolution (one
-// per combination of input positions that the same taps reach) and the time. CK launches a kernel per sub-GEMM, for rows
-// that its M counts also outside the input; here one launch has the workgroups of all, and the line of each sub-GEMM
-// shows those for rows inside. Exit code 0: ran, and agreed with the reference if that was asked for. 1: wrong result or
-// no instance. 2: wrong use.
+// Prints the instance and its launch, then the lines of CK's example: the tensors, the sub-GEMMs of the convolution
+// (one per combination of input positions that the same taps reach) and the time. CK launches a kernel per sub-GEMM,
+// for rows that its M counts also outside the input; here one launch has the workgroups of all, and the line of each
+// sub-GEMM shows those for rows inside. Exit code 0: ran, and agreed with the reference if that was asked for. 1: wrong
+// result or no instance. 2: wrong use.
 #include "convolution.hpp"
 
 #include <algorithm>

@@ -23,6 +23,9 @@ from pathlib import Path
 
 import click
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from ck_small_copies import SMALL, SMALL_INPUT, SMALL_TEST, small_copy
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "ck_programs.md"
 REVISION = "8e22e1ae31bbf7086f69d8724e027676791d351a"
@@ -40,14 +43,6 @@ TESTS = ("grouped_convnd_bwd_weight", "grouped_convnd_bwd_data", "convnd_bwd_dat
 PROFILED = ("grouped_conv_bwd_weight", "grouped_conv_bwd_data", "conv_bwd_data")
 RDNA = "gfx1100"  # programs for WMMA ask for such a device
 PHONY = ("example_grouped_conv_bwd_data", "example_grouped_conv_bwd_weight")  # groups of examples
-# Upper limits of the constants of a client's copy.
-SMALL = dict.fromkeys(("G", "N"), 2) | dict.fromkeys(("K", "C"), 16)
-SMALL |= dict.fromkeys(("Di", "Hi", "Wi", "Do", "Ho", "Wo"), 6)
-_CONSTANT = re.compile(r"(static constexpr ck::index_t (\w+)\s*= )(\d+);")
-# Problems of tests: number of dimensions, G, N, K, C, filter, input; and their upper limits.
-_PROBLEM = re.compile(r"(\{\s*[123], )(\d+), (\d+), (\d+), (\d+), (\{[\d, ]+\}), \{([\d, ]+)\}")
-SMALL_TEST = {"G": 4, "N": 4, "K": 40, "C": 72}
-SMALL_INPUT = 9
 _PROFILER_ARGUMENTS = {
     "grouped_conv_bwd_weight": "1 2 1 1 0 0 2 2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1 2",
     "grouped_conv_bwd_data": "1 1 1 1 0 0 2 2 2 16 16 3 3 6 6 1 1 1 1 1 1 1 1",
@@ -154,35 +149,6 @@ def built(work: Work, prefix: Path, arch: str, source: Path, small: bool = False
     return {target: found.get(target) for target in targets}
 
 
-def small_copy(work: Work) -> Path:
-    """A copy of CK's clients and tests whose problems are small; only values of constants differ."""
-    copy = work.folder / "small"
-    folders = [f"client_example/{name}" for name in CLIENTS] + [f"test/{name}" for name in TESTS]
-    for name in (*folders, "profiler/include"):
-        for path in filter(Path.is_file, (work.ck / name).rglob("*")):
-            text = path.read_text(encoding="utf-8")
-            if path.suffix == ".cpp":
-                if "interface" not in path.name:  # those only ask what is supported
-                    text = _PROBLEM.sub(_smaller_problem, text)
-                text = _CONSTANT.sub(_smaller, text)
-            target = copy / path.relative_to(work.ck)
-            if not target.exists() or target.read_text(encoding="utf-8") != text:  # else a compiler would start again
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text, encoding="utf-8")
-    return copy
-
-
-def _smaller(constant: re.Match[str]) -> str:
-    value = int(constant[3])
-    return f"{constant[1]}{min(value, SMALL.get(constant[2], value))};"
-
-
-def _smaller_problem(problem: re.Match[str]) -> str:
-    sizes = [min(int(size), limit) for size, limit in zip(problem.groups()[1:5], SMALL_TEST.values(), strict=True)]
-    lengths = [min(int(length), SMALL_INPUT) for length in problem[7].split(", ")]
-    return f"{problem[1]}{', '.join(map(str, sizes))}, {problem[6]}, {{{', '.join(map(str, lengths))}}}"
-
-
 def run_example(work: Work, program: Path) -> str:
     """Run with verification and a small problem."""
     # The grouped ones read G from the place of the number of dimensions, and want one number more.
@@ -237,7 +203,9 @@ RUNS = {"client": run_client, "test": run_test, "example": run_example, "ckProfi
 
 def runs(work: Work, prefix: Path, programs: Mapping[str, Path | None]) -> Iterator[None]:
     """Run the programs on the host, one per step; clients and tests as copies with small problems."""
-    for name, path in {**programs, **built(work, prefix, "", small_copy(work), small=True)}.items():
+    folders = [f"client_example/{name}" for name in CLIENTS] + [f"test/{name}" for name in TESTS]
+    small = small_copy(work.ck, work.folder / "small", (*folders, "profiler/include"))
+    for name, path in {**programs, **built(work, prefix, "", small, small=True)}.items():
         if path and not work.row(name).run:
             work.row(name).run = RUNS[name.partition("_")[0]](work, path)
             yield
@@ -257,8 +225,8 @@ def page(work: Work, arch: str) -> str:
         f"({', '.join(f'{name} {limit}' for name, limit in SMALL.items())} at most),",
         "a test as a copy with smaller problems"
         f" ({', '.join(f'{name} {limit}' for name, limit in SMALL_TEST.items())}, input {SMALL_INPUT} at most),",
-        "everything else as it is. GTests run case by case; a case in which no kernel ran is counted apart. Programs for",
-        f"WMMA, and cases of int8 that CK's tests have for RDNA alone, run as on a {RDNA}.",
+        "everything else as it is. GTests run case by case; a case in which no kernel ran is counted apart. Programs",
+        f"for WMMA, and cases of int8 that CK's tests have for RDNA alone, run as on a {RDNA}.",
         "`CK_SRC=... python scripts/ck_programs.py --write` writes this page.",
         "",
         f"| program | host: builds | host: run | {arch or 'AMD'}: compiles and links |",

@@ -25,7 +25,7 @@ PARTS = Path(__file__).with_suffix("")
 CODE = "src/ck_impl"
 FILES = ("ck_grouped_conv_common.hpp", "ck_grouped_conv_impl_helpers.hpp", "ck_grouped_conv_wrw_impl.cpp")
 UTILITY = "implicitgemm_ck_util.hpp"
-# The parts of UTILITY, by their first words and those of what follows.
+# The parts of UTILITY, each by its first words and those that follow it.
 CUTS = (
     ("namespace conv {\ntemplate <typename DataType, typename ComputeType", "\n#endif\n"),
     ("template <typename ConvPtrsType>\ntypename ConvPtrsType::iterator FindConvPtrByID", "/**"),

@@ -1,5 +1,5 @@
-// A stand-in for what the plug-in's code for weight gradients uses of MIOpen: every header <miopen/...> that it includes
-// is this one. The problem and the functions that read it are those of ../miopen_solvers/mock.hpp.
+// A stand-in for what the plug-in's code for weight gradients uses of MIOpen: every header <miopen/...> that it
+// includes is this one. The problem and the functions that read it are those of ../miopen_solvers/mock.hpp.
 #pragma once
 
 #include <exception>

@@ -65,8 +65,8 @@ bool run(const Described& p, const std::string& id, bool tf32, std::size_t most,
 
 template <class T>
 bool run_type(const char* word, miopenDataType_t type, bool tf32 = false) {
-    const Described p{2, 2, 3, 32, 16, {1, 3, 2}, {1, 6, 5}, {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 0}, type, DEFAULT,
-                      true};
+    const Described p{2,         2,         3,         32,        16,   {1, 3, 2}, {1, 6, 5},
+                      {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 0}, type, DEFAULT,   true};
     bool applicable = false;
     good(ck_impl_wrw_is_applicable(&p, type, tf32, &applicable));
     Counts counts;
@@ -88,7 +88,8 @@ bool run_type(const char* word, miopenDataType_t type, bool tf32 = false) {
             }
     }
     std::cout << "  " << word << ": " << counts.kernels << " kernels, " << counts.right << " of " << counts.runs
-              << " runs are right, " << counts.split << " with partial sums; at most " << most << " bytes of workspace\n";
+              << " runs are right, " << counts.split << " with partial sums; at most " << most
+              << " bytes of workspace\n";
     // Each kernel has partial sums with split_k 4.
     return counts.right == counts.runs && counts.runs > 0 && counts.split >= counts.kernels;
 }

@@ -24,7 +24,7 @@ LAYOUTS = "layout=NHWGC/GKYXC/NHWGK,NHWGK/GKYXC/NHWGC,NGCHW/GKCYX/NGKHW"
 CHOSEN = ("set=default", "generic=true", "dtype=f16", "ndim=2", LAYOUTS)
 CK = Style("ck", "ck")
 TOOLS = find_toolchain()
-# What a kernel needs of a wave's memory, in the metadata at the end of its machine code.
+# Scratch and spilled registers of a kernel, in the metadata at the end of its machine code.
 _SPILLED = re.compile(r"^ +\.(?:private_segment_fixed_size|vgpr_spill_count): +(\d+)$", re.MULTILINE)
 
 

@@ -253,7 +253,9 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
 def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
     """Run the programs that try every instance, plain and fused, with the names of CK's clients."""
     fused = replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="f16", k_per_block=32)
-    plain = [replace(fused, layout=layout) for layout in ("GNWC/GKXC/GNWK", "GNHWC/GKYXC/GNHWK", "GNDHWC/GKZYXC/GNDHWK")]
+    plain = [
+        replace(fused, layout=layout) for layout in ("GNWC/GKXC/GNWK", "GNHWC/GKYXC/GNHWK", "GNDHWC/GKZYXC/GNDHWK")
+    ]
     plain.append(replace(GENERIC, layout="GNDHWC/GKZYXC/GNDHWK"))
     plain.append(replace(fused, dtype="f16_comp_bf8_f8"))
     instances = [replace(fused, function=function) for function in ("Bilinear", "Scale")] + plain
@@ -270,7 +272,11 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
     row, image = (1, 3, 2, 5, 3, 3, 11, 2, 1, 1, 1), (2, 3, 2, 5, 3, 3, 2, 8, 9, 1, 2, 1, 1, 1, 0, 1, 1)
     problems = {"1d": row, "2d": image, "3d": volume}
     runs += [
-        (f"grouped_conv{name[:2]}_bwd_weight_{name[3:]}", problems[name[:2]], "DeviceGroupedConvBwdWeight_Xdl_CShuffle<")
+        (
+            f"grouped_conv{name[:2]}_bwd_weight_{name[3:]}",
+            problems[name[:2]],
+            "DeviceGroupedConvBwdWeight_Xdl_CShuffle<",
+        )
         for name in ("1d_fp16", "2d_fp16", "3d_fp16", "3d_fp32", "3d_fp16_comp_bf8_fp8")
     ]
     for name, problem, words in runs:
@@ -280,27 +286,29 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
 
 
 # The lines of CK's example for its default problem, example/17_convnd_bwd_data; its four kernels have 1369 workgroups.
-CK_DENSE_LINES = """\
-in_n_c_hi_wi: dim 4, lengths {128, 128, 71, 71}, strides {645248, 1, 9088, 128}
-wei_k_c_y_x: dim 4, lengths {256, 128, 3, 3}, strides {1152, 1, 384, 128}
-out_n_k_ho_wo: dim 4, lengths {128, 256, 36, 36}, strides {331776, 1, 9216, 256}
-""" + "".join(
-    f"""\
-arg.a_grid_desc_k0_m_k1_container_{{{k0}, 175232, 8}}
-arg.b_grid_desc_k0_n_k1_container_{{{k0}, 128, 8}}
-arg.c_grid_desc_m_n_container_{{ 175232, 128}}
-arg.c_grid_desc_m0_n0_m1_n1_m2_m3_m4_n2_container_( 2738, 2, 2, 2, 4, 2 ) 
-launch_and_time_kernel: grid_dim {{1369, 1, 1}}, block_dim {{256, 1, 1}} 
-Warm up
-Start running 1 times...
-"""
-    for k0 in (128, 64, 64, 32)
+CK_DENSE_LINES = (
+    "in_n_c_hi_wi: dim 4, lengths {128, 128, 71, 71}, strides {645248, 1, 9088, 128}",
+    "wei_k_c_y_x: dim 4, lengths {256, 128, 3, 3}, strides {1152, 1, 384, 128}",
+    "out_n_k_ho_wo: dim 4, lengths {128, 256, 36, 36}, strides {331776, 1, 9216, 256}",
+    *(
+        line
+        for k0 in (128, 64, 64, 32)
+        for line in (
+            f"arg.a_grid_desc_k0_m_k1_container_{{{k0}, 175232, 8}}",
+            f"arg.b_grid_desc_k0_n_k1_container_{{{k0}, 128, 8}}",
+            "arg.c_grid_desc_m_n_container_{ 175232, 128}",
+            "arg.c_grid_desc_m0_n0_m1_n1_m2_m3_m4_n2_container_( 2738, 2, 2, 2, 4, 2 ) ",
+            "launch_and_time_kernel: grid_dim {1369, 1, 1}, block_dim {256, 1, 1} ",
+            "Warm up",
+            "Start running 1 times...",
+        )
+    ),
 )
 
 
 @pytest.fixture(scope="module")
 def data_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The examples of backward data, against a library with the tile of CK's dense example, and two generic instances."""
+    """The examples of backward data, with the tile of CK's dense example and two generic instances."""
     folder = tmp_path_factory.mktemp("data_examples")
     plain = replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA)
     loaded = load(ROOT / "instances.yaml")
@@ -320,14 +328,13 @@ def data_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_dense_example_prints_the_lines_of_ck(data_examples: Path) -> None:
     """Read the lines for CK's default problem, which is too large to run here, up to the run."""
     command = [data_examples / "convnd_bwd_data_xdl", "0", "0", "1"]
-    wanted = CK_DENSE_LINES.splitlines()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
-        lines = [program.stdout.readline().removesuffix("\n") for _ in range(2 + len(wanted))]
+        lines = [program.stdout.readline().removesuffix("\n") for _ in range(2 + len(CK_DENSE_LINES))]
         program.kill()
     assert lines[0].startswith("instance: ") and "<256, 128, 128, 32, 8, 8, Default, 32, 32, 2, 2, " in lines[0]
     # 36 * 36 rows per image inside the input, where CK counts 37 * 37.
-    assert lines[2:] == [line.replace("{1369, 1, 1}", "{1296, 1, 1}") for line in wanted]
+    assert lines[2:] == [line.replace("{1369, 1, 1}", "{1296, 1, 1}") for line in CK_DENSE_LINES]
     # One launch for all: the sub-GEMMs' workgroups, and those of no other.
     assert lines[1] == "launch of all: grid_dim {5184, 1, 1}, block_dim {256, 1, 1}"
 

@@ -1,7 +1,7 @@
 // Calls backward weight as MIOpen does. Its solver of October 2024 asks every operator with null tensors and a
 // workspace of one integer, keeps type strings with a split_k, finds the operator again by its string, makes the
-// argument with braces for the element-wise functions, and sets a workspace whose size it never asked for. Its plug-in of
-// 2026 asks an operator for the size of an argument with null tensors, and sets a workspace of that size for another
+// argument with braces for the element-wise functions, and sets a workspace whose size it never asked for. Its plug-in
+// of 2026 asks an operator for the size of an argument with null tensors, and sets a workspace of that size for another
 // argument of that operator.
 #include <algorithm>
 
@@ -70,12 +70,12 @@ struct Call {
         dw.FromDevice(wei.data());
         return utils::check_err(wei, expected());
     }
-    // Runs split_k with a workspace of the size that an operator reported for an argument with null tensors, after which
-    // it may have reported another. Sets `written`: whether the run left partial sums in the workspace.
+    // Runs split_k with a workspace of the size that an operator reported for an argument with null tensors, after
+    // which it may have reported another. Sets `written`: whether the run left partial sums in the workspace.
     bool runs_planned(const std::string& name, int split_k, int last_asked, bool& written) {
         auto list = Weights<T>::GetInstances();
-        const auto found = std::find_if(list.begin(), list.end(),
-                                        [&](const auto& one) { return one->GetTypeString() == name; });
+        const auto found =
+            std::find_if(list.begin(), list.end(), [&](const auto& one) { return one->GetTypeString() == name; });
         if(found == list.end())
             return false;
         const std::shared_ptr op{std::move(*found)};
