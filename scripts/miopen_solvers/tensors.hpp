@@ -2,6 +2,9 @@
 // gradients.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+
 #include "ck/library/utility/device_memory.hpp"
 #include "ck/utility/type_convert.hpp"
 
@@ -21,6 +24,15 @@ struct Memory {
         device.ToDevice(values.data());
     }
 };
+
+// A result in T: results of integers saturate.
+template <class T>
+double in_range(double value) {
+    if constexpr(std::is_integral_v<T>)
+        return std::clamp<double>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+    else
+        return value;
+}
 
 // The result before the function, by position in memory: both tensors of the sum are packed with the channels last.
 inline std::vector<double> expected_sums(const miopen::conv::ProblemDescription& p) {

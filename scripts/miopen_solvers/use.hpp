@@ -44,7 +44,7 @@ bool is_right(const Described& p, const Args& args, const Operator& op, const st
     result.device.FromDevice(result.values.data());
     for(std::size_t i = 0; i < sums.size(); ++i) {
         const double scaled = p.alpha_beta == DEFAULT ? sums[i] : alpha * sums[i];
-        const double wanted = scaled + (p.alpha_beta == BILINEAR ? beta * number(i, 3) : 0.);
+        const double wanted = in_range<T>(scaled + (p.alpha_beta == BILINEAR ? beta * number(i, 3) : 0.));
         const double got = static_cast<double>(ck::type_convert<float>(result.values[i]));
         const double bound = 1e-6 + std::abs(wanted) * (sizeof(T) == 4 ? 1e-6 : 1. / 128);
         if(!(std::abs(got - wanted) <= bound)) {
