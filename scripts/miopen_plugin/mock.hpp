@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "../miopen_solvers/problem.hpp"
+#include "ck/stream_config.hpp"
 
 #define MIOPEN_LOG_I(...)                                                                                              \
     do {                                                                                                               \
@@ -51,7 +52,7 @@ struct Exception : std::runtime_error {
 };
 
 struct Handle {
-    static void* GetStream() { return nullptr; }
+    static auto GetStream() -> decltype(StreamConfig::stream_id_) { return nullptr; }
     static bool IsProfilingEnabled() { return false; }
     static float GetKernelTime() { return 0.f; }
     static void ResetKernelTime() {}
