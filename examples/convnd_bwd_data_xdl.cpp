@@ -1,10 +1,11 @@
 // Dense convolution backward data in one to three dimensions, f16, channels last, with the arguments of CK's example:
 //     convnd_bwd_data_xdl [verification initialisation times [ndim N K C filter.. input.. strides.. dilations..
 //                          left_pads.. right_pads..]]
-// Prints what CK's example prints: the tensors, the sub-GEMMs of the convolution (one per combination of input
-// positions that the same taps reach) and the time. CK launches a kernel per sub-GEMM, for rows that its M counts also
-// outside the input; here one launch has the workgroups of all, which the line of each sub-GEMM shows. Exit code 0:
-// ran, and agreed with the reference if that was asked for. 1: wrong result or no instance. 2: wrong use.
+// Prints the instance and its launch, then the lines of CK's example: the tensors, the sub-GEMMs of the convolution
+// (one per combination of input positions that the same taps reach) and the time. CK launches a kernel per sub-GEMM,
+// for rows that its M counts also outside the input; here one launch has the workgroups of all, and the line of each
+// sub-GEMM shows those for rows inside. Exit code 0: ran, and agreed with the reference if that was asked for. 1: wrong
+// result or no instance. 2: wrong use.
 #include "convolution.hpp"
 
 #include <algorithm>
@@ -84,6 +85,15 @@ std::vector<Product> products_of(const conv::Problem& p) {
     return products;
 }
 
+void print_tensors(const conv::Problem& p) {
+    const char* names[3][3] = {{"in_n_c_wi", "wei_k_c_x", "out_n_k_wo"},
+                               {"in_n_c_hi_wi", "wei_k_c_y_x", "out_n_k_ho_wo"},
+                               {"in_n_c_di_hi_wi", "wei_k_c_z_y_x", "out_n_k_do_ho_wo"}};
+    print(names[p.ndim - 1][0], p.in, p.ndim, false);
+    print(names[p.ndim - 1][1], p.wei, p.ndim, false);
+    print(names[p.ndim - 1][2], p.out, p.ndim, false);
+}
+
 // Prints the products in the words of CK's example, with the workgroups that each has in their common launch: as many
 // as the largest needs. Returns the sum of these.
 int64 print_products(const conv::Problem& p, const Tile& tile, int threads, int times) {
@@ -106,6 +116,7 @@ int64 print_products(const conv::Problem& p, const Tile& tile, int threads, int 
         if(times > 0)
             std::cout << "Warm up\nStart running " << times << " times...\n";
     }
+    std::cout << std::flush;
     return blocks * static_cast<int64>(products.size());
 }
 
@@ -126,12 +137,6 @@ int run(const Options& options) {
     std::vector<half_t> in(static_cast<size_t>(elements(p.in)), static_cast<half_t>(NAN));
     const SimpleDeviceMem out_memory(out.size() * 2), wei_memory(wei.size() * 2), in_memory(in.size() * 2);
     out_memory.ToDevice(out.data()), wei_memory.ToDevice(wei.data()), in_memory.ToDevice(in.data());
-    const char* names[3][3] = {{"in_n_c_wi", "wei_k_c_x", "out_n_k_wo"},
-                               {"in_n_c_hi_wi", "wei_k_c_y_x", "out_n_k_ho_wo"},
-                               {"in_n_c_di_hi_wi", "wei_k_c_z_y_x", "out_n_k_do_ho_wo"}};
-    print(names[NDim - 1][0], p.in, NDim, false), print(names[NDim - 1][1], p.wei, NDim, false);
-    print(names[NDim - 1][2], p.out, NDim, false);
-
     auto instances = DeviceOperationInstanceFactory<Op>::GetInstances();
     // CK's example has one instance, with this tile.
     std::stable_partition(instances.begin(), instances.end(), [](const auto& op) {
@@ -147,21 +152,22 @@ int run(const Options& options) {
         op->SetWorkSpacePointer(argument.get(), workspace.GetDeviceBuffer());
         if(!op->IsSupportedArgument(argument.get()))
             continue;
-        std::cout << "instance: " << op->GetIdentity() << "\n";
+        std::cout << "instance: " << op->GetIdentity() << ", " << op->GetTypeString() << "\n";
         const auto* dense = dynamic_cast<const ConvBwdDataOfGrouped<Layout, dtype::f16>*>(op.get());
         if(const auto* runner = dense ? dynamic_cast<const ConvRunner*>(&dense->GetGrouped()) : nullptr) {
             const LaunchPlan plan = runner->Plan(*argument);
+            std::cout << "launch of all: grid_dim {" << plan.blocks << ", 1, 1}, block_dim {" << plan.threads
+                      << ", 1, 1}\n";
+            print_tensors(p);
             const int64 blocks = print_products(p, Tile(op->GetTypeString()), plan.threads, options.timing);
             if(blocks > plan.blocks)  // positions that no tap reaches have workgroups too
                 throw std::logic_error("the products have more workgroups than their launch");
-            std::cout << "launch of all: grid_dim {" << plan.blocks << ", 1, 1}, block_dim {" << plan.threads
-                      << ", 1, 1}\n";
         }
         const StreamConfig config{nullptr, options.timing > 0, 0, 5, options.timing};
         const float ms = op->MakeInvokerPointer()->Run(argument.get(), config);
         in_memory.FromDevice(in.data());
         if(options.timing > 0)
-            print_perf(ms, p, static_cast<int64>(2 * (in.size() + out.size() + wei.size())), op->GetTypeString());
+            print_perf(ms, p, static_cast<int64>(2 * (in.size() + out.size() + wei.size())));
         if(options.verification == 0)
             return 0;
         std::vector<float> reference(in.size());

@@ -111,9 +111,9 @@ inline void parse_arguments(Options& options, int argc, char** argv, int counts,
         options.problem = parse_problem(argc, argv, counts, usage);
 }
 
-inline void print_perf(float ms, const conv::Problem& problem, int64 bytes_moved, const std::string& name) {
+inline void print_perf(float ms, const conv::Problem& problem, int64 bytes_moved, const std::string& name = "") {
     std::cout << "Perf: " << ms << " ms, " << static_cast<double>(problem.flops()) / ms / 1e9 << " TFlops, "
-              << static_cast<double>(bytes_moved) / ms / 1e6 << " GB/s, " << name << "\n";
+              << static_cast<double>(bytes_moved) / ms / 1e6 << " GB/s" << (name.empty() ? "" : ", ") << name << "\n";
 }
 
 template <class T>

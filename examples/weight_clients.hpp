@@ -12,6 +12,7 @@
 #include "ckgen/device/reference_conv_bwd_weight.hpp"
 #include "ckgen/instance/functions.hpp"
 #include "ckgen/instance/grouped_convolution_backward_weight.hpp"
+#include "ckgen/library/device_arch.hpp"
 
 namespace example {
 
@@ -152,10 +153,20 @@ private:
         }
     }
 
+    // Values as kernels multiply them: rounded to the type `Compute`.
+    template <class Compute, class T>
+    static std::vector<float> multiplied(const std::vector<T>& values) {
+        std::vector<float> result = widened(values);
+        for(float& value : result)
+            value = RoundedTo<Compute>::by(device_f8_codes(), value);
+        return result;
+    }
+
     std::vector<float> expected() const {
         std::vector<float> result(d_.size());
-        reference::ReferenceConvBwdWeight<dtype::f32>::Run(p_, widened(in_).data(), result.data(),
-                                                           widened(out_).data());
+        reference::ReferenceConvBwdWeight<dtype::f32>::Run(p_, multiplied<typename DataType::ComputeB>(in_).data(),
+                                                           result.data(),
+                                                           multiplied<typename DataType::ComputeA>(out_).data());
         for(std::size_t i = 0; i < result.size(); ++i) {
             const float sum = result[i];
             if constexpr(Kind::d_tensors == 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,9 @@ PROGRAMS = Path(__file__).parents[1] / "data" / "ck_programs"
 LAYOUTS = "layout=NHWGC/GKYXC/NHWGK,NHWGK/GKYXC/NHWGC,NGCHW/GKCYX/NGKHW"
 CHOSEN = ("set=default", "generic=true", "dtype=f16", "ndim=2", LAYOUTS)
 CK = Style("ck", "ck")
+TOOLS = find_toolchain()
+# Scratch and spilled registers of a kernel, in the metadata at the end of its machine code.
+_SPILLED = re.compile(r"^ +\.(?:private_segment_fixed_size|vgpr_spill_count): +(\d+)$", re.MULTILINE)
 
 
 def test_only_a_compat_tree_has_the_files_of_compat() -> None:
@@ -44,20 +48,38 @@ def run(*command: str | Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the programs are built, against an installed library."""
-    folder = tmp_path_factory.mktemp("ck")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compat tree."""
+    folder = tmp_path_factory.mktemp("ck") / "tree"
     loaded = load(ROOT / "instances.yaml")
     instances = filtered(loaded.expansion.instances, CHOSEN, sets=loaded.expansion.sets)
     functions = loaded.expansion.spec.own_functions
-    writer.apply(render_tree(instances, replace(in_style(CK), functions=functions)), folder / "tree")
-    build(folder / "tree", "host", folder / "library")
-    cmake = find_toolchain().cmake
+    writer.apply(render_tree(instances, replace(in_style(CK), functions=functions)), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def programs(tree: Path) -> Path:
+    """The folder in which the programs are built, against an installed library."""
+    folder, cmake = tree.parent, TOOLS.cmake
+    build(tree, "host", folder / "library")
     assert cmake is not None, "these tests need cmake"
     run(*cmake, "--install", folder / "library", "--prefix", folder / "prefix")
     run(*cmake, "-S", PROGRAMS, "-B", folder / "programs", f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}")
     run(*cmake, "--build", folder / "programs")
     return folder / "programs"
+
+
+def machine_code_of(source: str, tree: Path, folder: Path, *compiler: str) -> str:
+    """Compile a program with the headers of a tree that is configured for AMD GPUs; the assembly of its kernels."""
+    assert TOOLS.hipcc is not None and TOOLS.cmake is not None
+    amd = ("-DCKGEN_PLATFORM=amd", f"-DCMAKE_CXX_COMPILER={TOOLS.hipcc[0]}", "-DGPU_TARGETS=gfx90a")
+    run(*TOOLS.cmake, "-S", tree, "-B", folder / "configured", *amd)
+    roots = (tree / "include", folder / "configured" / "include", tree / "compat" / "include")
+    options = ("-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", *(f"-I{root}" for root in roots))
+    run(*compiler, *options, PROGRAMS / f"{source}.cpp")
+    (assembly,) = folder.glob("*amdgcn*.s") if "-c" in compiler else folder.glob("*.s")
+    return assembly.read_text(encoding="utf-8")
 
 
 @pytest.mark.compiles
@@ -67,7 +89,9 @@ def test_backward_weight_of_both_index_sizes_with_and_without_a_workspace(progra
 
 @pytest.mark.compiles
 def test_a_workspace_of_a_size_that_was_not_asked_for_is_left_alone(programs: Path) -> None:
-    assert run(programs / "miopen_calls") == "2 names, 2 right; int8 0, bhalf 0\n"
+    lines = run(programs / "miopen_calls").splitlines()
+    assert lines[0] == "2 names, 2 right; int8 0, bhalf 0"
+    assert lines[1] == "planned 1, workspace of known size 1, of unknown size 0"
 
 
 @pytest.mark.compiles
@@ -118,6 +142,38 @@ def test_class_template_with_d_tensors_on_random_problems(programs: Path) -> Non
 
 
 @pytest.mark.compiles
+@pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
+@pytest.mark.parametrize(
+    ("source", "kernels"), [("class_templates", 5), ("other_class_templates", 11), ("fused_class_templates", 12)]
+)
+def test_class_templates_compile_with_hipcc(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, kernels: int
+) -> None:
+    """Host and device code; the kernels multiply with MFMA, in registers only."""
+    monkeypatch.setenv("HIP_PLATFORM", "amd")
+    monkeypatch.chdir(tmp_path)  # for the files of --save-temps
+    assert TOOLS.hipcc is not None
+    command = (*TOOLS.hipcc, "--offload-arch=gfx90a", "--save-temps", "-c", "-o", f"{tmp_path}/{source}.o")
+    code = machine_code_of(source, tree, tmp_path, *command)
+    assert "v_mfma_f32_32x32x8f16" in code
+    assert [int(size) for size in _SPILLED.findall(code)] == [0, 0] * kernels
+
+
+@pytest.mark.compiles
+@pytest.mark.skipif(TOOLS.hipcc is None or TOOLS.clang is None, reason="clang for RDNA is not here")
+def test_class_templates_of_rdna_multiply_with_its_instructions(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIP_PLATFORM", "amd")
+    assert TOOLS.clang is not None
+    device = ("-x", "hip", "--offload-arch=gfx1100", "--offload-device-only", "-nogpulib", "-D__HIP_PLATFORM_AMD__")
+    command = (*TOOLS.clang, *device, "-S", "-o", str(tmp_path / "kernels.s"))
+    code = machine_code_of("other_class_templates", tree, tmp_path, *command)
+    assert "v_wmma_f32_16x16x16_f16" in code and "v_dot2acc_f32_f16" in code
+    assert set(_SPILLED.findall(code)) == {"0"}
+
+
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
@@ -128,9 +184,8 @@ def test_class_template_with_d_tensors_on_random_problems(programs: Path) -> Non
     ],
 )
 def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path, target: str, sentence: str) -> None:
-    cmake = find_toolchain().cmake
-    assert cmake is not None
-    command = [*map(str, cmake), "--build", str(programs), "--target", target]
+    assert TOOLS.cmake is not None
+    command = [*map(str, TOOLS.cmake), "--build", str(programs), "--target", target]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode != 0
     assert sentence in done.stdout

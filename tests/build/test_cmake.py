@@ -5,6 +5,7 @@ spec.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import pytest
 
 from ckgen.build.cmake import build
 from ckgen.build.toolchain import find_toolchain
+from ckgen.cli.common.selection import load
 from ckgen.errors import one_of
 from ckgen.generate import writer
 from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import ARCHES
+from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from tests.support.trees import GENERIC, TMA, XDL, context
@@ -29,6 +32,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CLIENT = Path(__file__).parents[1] / "data" / "consumer"
 TOOLS = find_toolchain()
 INSTANCES = (XDL, GENERIC)
+# The tile of CK's dense example.
+DENSE_TILE = (
+    *("set=full", "family=xdl", "layout=NHWGK/GKYXC/NHWGC", "dtype=f16", "tile=128x128", "block_size=256"),
+    *("conv_spec=Default", "function=PassThrough", "set!=ck_rows"),
+)
 
 
 def cmake(*arguments: str | Path, code: int = 0) -> str:
@@ -237,12 +245,19 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
     program = tmp_path / "grouped_conv_bwd_weight_xdl"
     done = subprocess.run([program, "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
+    client = tmp_path / "grouped_conv3d_bwd_weight_fp16_comp_bf8_fp8"
+    without = subprocess.run([client], capture_output=True, text=True, check=False)
+    assert without.returncode == 1 and "none of 0 instances" in without.stderr
 
 
 def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
     """Run the programs that try every instance, plain and fused, with the names of CK's clients."""
     fused = replace(GENERIC, layout="NDHWGC/GKZYXC/NDHWGK", dtype="f16", k_per_block=32)
-    plain = [replace(GENERIC, layout="GNDHWC/GKZYXC/GNDHWK"), replace(fused, layout="GNWC/GKXC/GNWK")]
+    plain = [
+        replace(fused, layout=layout) for layout in ("GNWC/GKXC/GNWK", "GNHWC/GKYXC/GNHWK", "GNDHWC/GKZYXC/GNDHWK")
+    ]
+    plain.append(replace(GENERIC, layout="GNDHWC/GKZYXC/GNDHWK"))
+    plain.append(replace(fused, dtype="f16_comp_bf8_f8"))
     instances = [replace(fused, function=function) for function in ("Bilinear", "Scale")] + plain
     writer.apply(render_tree(instances, context()), tmp_path / "generated")
     build(tmp_path / "generated", "host", tmp_path / "build")
@@ -254,9 +269,16 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
         (f"grouped_conv_bwd_weight_{word}_fp16", volume, "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle<")
         for word in ("bilinear_residual", "scale")
     ]
-    runs.append(("grouped_conv3d_bwd_weight_fp32", volume, "DeviceGroupedConvBwdWeight_Xdl_CShuffle<"))
-    row = (1, 3, 2, 5, 3, 3, 11, 2, 1, 1, 1)
-    runs.append(("grouped_conv1d_bwd_weight_fp16", row, "DeviceGroupedConvBwdWeight_Xdl_CShuffle<"))
+    row, image = (1, 3, 2, 5, 3, 3, 11, 2, 1, 1, 1), (2, 3, 2, 5, 3, 3, 2, 8, 9, 1, 2, 1, 1, 1, 0, 1, 1)
+    problems = {"1d": row, "2d": image, "3d": volume}
+    runs += [
+        (
+            f"grouped_conv{name[:2]}_bwd_weight_{name[3:]}",
+            problems[name[:2]],
+            "DeviceGroupedConvBwdWeight_Xdl_CShuffle<",
+        )
+        for name in ("1d_fp16", "2d_fp16", "3d_fp16", "3d_fp32", "3d_fp16_comp_bf8_fp8")
+    ]
     for name, problem, words in runs:
         command = [tmp_path / "examples" / name, *map(str, (1, 2, 1, *problem))]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -270,36 +292,83 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
     assert "lengths {2, 2, 32, 14}" in default and "1 instances support the problem" in default
 
 
-def test_examples_of_backward_data_run(tmp_path: Path) -> None:
-    """Run the dense example with CK's argument list and the fused one with a residual, without the backward-weight
-    example."""
+# The lines of CK's example for its default problem, example/17_convnd_bwd_data; its four kernels have 1369 workgroups.
+CK_DENSE_LINES = (
+    "in_n_c_hi_wi: dim 4, lengths {128, 128, 71, 71}, strides {645248, 1, 9088, 128}",
+    "wei_k_c_y_x: dim 4, lengths {256, 128, 3, 3}, strides {1152, 1, 384, 128}",
+    "out_n_k_ho_wo: dim 4, lengths {128, 256, 36, 36}, strides {331776, 1, 9216, 256}",
+    *(
+        line
+        for k0 in (128, 64, 64, 32)
+        for line in (
+            f"arg.a_grid_desc_k0_m_k1_container_{{{k0}, 175232, 8}}",
+            f"arg.b_grid_desc_k0_n_k1_container_{{{k0}, 128, 8}}",
+            "arg.c_grid_desc_m_n_container_{ 175232, 128}",
+            "arg.c_grid_desc_m0_n0_m1_n1_m2_m3_m4_n2_container_( 2738, 2, 2, 2, 4, 2 ) ",
+            "launch_and_time_kernel: grid_dim {1369, 1, 1}, block_dim {256, 1, 1} ",
+            "Warm up",
+            "Start running 1 times...",
+        )
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def data_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples of backward data, with the tile of CK's dense example and two generic instances."""
+    folder = tmp_path_factory.mktemp("data_examples")
     plain = replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA)
-    writer.apply(render_tree((plain, replace(plain, function="AddResidual")), context()), tmp_path / "generated")
-    build(tmp_path / "generated", "host", tmp_path / "build")
-    cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
-    said = cmake("-S", ROOT / "examples", "-B", tmp_path / "examples", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    loaded = load(ROOT / "instances.yaml")
+    tile = filtered(loaded.expansion.instances, DENSE_TILE, sets=loaded.expansion.sets)
+    writer.apply(
+        render_tree((*tile, plain, replace(plain, function="AddResidual")), context()),
+        folder / "generated",
+    )
+    build(folder / "generated", "host", folder / "build")
+    cmake("--install", folder / "build", "--prefix", folder / "prefix")
+    said = cmake("-S", ROOT / "examples", "-B", folder / "examples", f"-DCMAKE_PREFIX_PATH={folder}/prefix")
     assert "example grouped_conv_bwd_weight_xdl left out" in said
-    cmake("--build", tmp_path / "examples")
+    cmake("--build", folder / "examples")
+    return folder / "examples"
+
+
+def test_the_dense_example_prints_the_lines_of_ck(data_examples: Path) -> None:
+    """Read the lines for CK's default problem, which is too large to run here, up to the run."""
+    command = [data_examples / "convnd_bwd_data_xdl", "0", "0", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        lines = [program.stdout.readline().removesuffix("\n") for _ in range(2 + len(CK_DENSE_LINES))]
+        program.kill()
+    assert lines[0].startswith("instance: ") and "<256, 128, 128, 32, 8, 8, Default, 32, 32, 2, 2, " in lines[0]
+    # 36 * 36 rows per image inside the input, where CK counts 37 * 37.
+    assert lines[2:] == [line.replace("{1369, 1, 1}", "{1296, 1, 1}") for line in CK_DENSE_LINES]
+    # One launch for all: the sub-GEMMs' workgroups, and those of no other.
+    assert lines[1] == "launch of all: grid_dim {5184, 1, 1}, block_dim {256, 1, 1}"
+
+
+def test_examples_of_backward_data_run(data_examples: Path) -> None:
+    """Run the dense example with CK's argument list and the fused one with a residual."""
     lists = (3, 3, 13, 12, 2, 2, 1, 1, 1, 1, 1, 1)
-    command = [tmp_path / "examples" / "convnd_bwd_data_xdl", *map(str, (1, 1, 1, 2, 2, 16, 8, *lists))]
-    dense = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "in_n_c_hi_wi: dim 4, lengths {2, 8, 13, 12}, strides {1248, 1, 96, 8}" in dense
-    first = dense.index("arg.")  # CK's lines of the first of four sub-GEMMs, for a tile of 64x64 of 4 waves
-    assert dense[first:].splitlines()[:7] == [
+    command = [data_examples / "convnd_bwd_data_xdl", *map(str, (1, 1, 1, 2, 2, 16, 8, *lists))]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines[1] == "launch of all: grid_dim {4, 1, 1}, block_dim {256, 1, 1}"
+    assert lines[2] == "in_n_c_hi_wi: dim 4, lengths {2, 8, 13, 12}, strides {1248, 1, 96, 8}"
+    assert lines[5:12] == [
         "arg.a_grid_desc_k0_m_k1_container_{8, 112, 8}",
         "arg.b_grid_desc_k0_n_k1_container_{8, 8, 8}",
         "arg.c_grid_desc_m_n_container_{ 112, 8}",
-        "arg.c_grid_desc_m0_n0_m1_n1_m2_m3_m4_n2_container_( 2, 1, 2, 2, 4, 2 ) ",
-        "launch_and_time_kernel: grid_dim {2, 1, 1}, block_dim {256, 1, 1} ",
+        "arg.c_grid_desc_m0_n0_m1_n1_m2_m3_m4_n2_container_( 2, 2, 2, 2, 4, 2 ) ",
+        "launch_and_time_kernel: grid_dim {1, 1, 1}, block_dim {256, 1, 1} ",
         "Warm up",
         "Start running 1 times...",
     ]
-    assert (
-        dense.count("launch_and_time_kernel: grid_dim {2, 1, 1}") == 4 and "launch of all: grid_dim {8, 1, 1}" in dense
-    )
-    assert dense.count("arg.a_grid_desc_k0_m_k1_container_{") == 4 and "{2, 112, 8}" in dense
-    assert "Perf: " in dense and "verified" in dense
-    program = tmp_path / "examples" / "grouped_conv_bwd_data_multiple_d_xdl"
+    assert sum(line.startswith("arg.a_grid_desc_k0_m_k1_container_{") for line in lines) == 4
+    # CK's last line; nothing follows but the verification.
+    assert re.fullmatch(r"Perf: \S+ ms, \S+ TFlops, \S+ GB/s", lines[5 + 4 * 7])
+    assert len(lines) == 5 + 4 * 7 + 2 and "verified" in lines[-1]
+    odd = [*command[:4], *map(str, (2, 2, 3, 5, *lists))]  # only a generic instance takes these channels
+    assert "_generic" in subprocess.run(odd, capture_output=True, text=True, check=True).stdout
+    program = data_examples / "grouped_conv_bwd_data_multiple_d_xdl"
     command = [program, *map(str, (1, 2, 0, 2, 3, 2, 16, 8, *lists))]
     fused = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "_xdl_add_residual_" in fused and "verified" in fused

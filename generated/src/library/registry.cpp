@@ -10,6 +10,7 @@ namespace factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances();
@@ -26,6 +27,7 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f3
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances();
@@ -64,6 +66,7 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhw
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances();
@@ -110,6 +113,7 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances();
@@ -145,6 +149,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_n
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances();
@@ -176,6 +181,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_b
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances();
@@ -205,6 +211,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(),
@@ -221,6 +228,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(),
@@ -259,6 +267,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_i8_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(),
@@ -305,6 +314,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(),
@@ -340,6 +350,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_i8_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances(),
@@ -371,6 +382,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(),

@@ -300,6 +300,17 @@ std::size_t workspace_size(const PlannedKernel<Operation>& kernel, const BaseArg
 }
 
 template <class Operation>
+void know_size(const PlannedKernel<Operation>& kernel, const BaseArgument* argument, std::size_t reported) {
+    const auto* a = dynamic_cast<const PlannedArgument<Operation>*>(argument);
+    if(a == nullptr || reported == 0)
+        return;
+    typename Operation::Plan own;
+    const typename Operation::Plan& plan = plan_of(kernel, *a, own);
+    if(plan.reason.empty() && static_cast<std::size_t>(plan.workspace.bytes()) == reported)
+        a->size_asked = true;
+}
+
+template <class Operation>
 LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
     typename Operation::Plan own;
     const PlannedArgument<Operation>& a = argument_of<Operation>(argument);
@@ -310,7 +321,8 @@ LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgumen
 }
 
 // A caller may give no workspace, as CK's callers do. A workspace does not count if the caller never asked for its
-// size: its size is then one that the caller computed for CK's kernels, which take less or none. The run then uses
+// size, of this argument or of an equal one: its size is then one that the caller computed for CK's kernels, which take
+// less or none. The run then uses
 // split_k 1, and allocates memory itself if even that needs some. A library with CKGEN_ALLOCATES_WORKSPACE keeps
 // split_k and allocates what it needs; it uses split_k 1 only where there is not enough memory.
 template <class Operation>
@@ -342,6 +354,7 @@ float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* ar
         const PlannedKernel<OPERATION>&, const conv::Problem&, const conv::Fusion&, void*, void*, const void*);        \
     template std::string unsupported_reason(const PlannedKernel<OPERATION>&, const BaseArgument*);                     \
     template std::size_t workspace_size(const PlannedKernel<OPERATION>&, const BaseArgument*);                         \
+    template void know_size(const PlannedKernel<OPERATION>&, const BaseArgument*, std::size_t);                        \
     template LaunchPlan plan_launch(const PlannedKernel<OPERATION>&, const BaseArgument*);                             \
     template std::unique_ptr<PreparedRun> prepare_run(const PlannedKernel<OPERATION>&, const BaseArgument*);           \
     template float run_planned(const PlannedKernel<OPERATION>&, const BaseArgument*, const StreamConfig&);

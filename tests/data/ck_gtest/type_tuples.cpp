@@ -1,6 +1,6 @@
 // Backward weight for each of the 34 tuples of types and layouts of CK's GTest (6 in 1D, 13 in 2D, 15 in 3D): every
-// instance that the factory returns runs every problem with split_k 1 and 2 and is compared with sums in f64. The
-// variable CKGEN_INSTANCES has the number of instances of each tuple, in the order below.
+// instance that the factory returns runs every problem that it supports, with split_k 1 and 2, and is compared with
+// sums in f64. The variable CKGEN_INSTANCES has the number of instances of each tuple, in the order below.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -47,22 +47,26 @@ using Same = Tuple<Number, NDim, T, T, T, Layouts...>;
 template <int Number, index_t NDim, class... Layouts>
 using Mixed = Tuple<Number, NDim, bhalf_t, float, bhalf_t, Layouts...>;
 
-// Small problems of CK's kinds: a strided 1x1 filter, a padded filter, single channels, and odd channels.
+// Small problems of CK's kinds: a strided 1x1 filter, a padded filter, single channels, odd channels, and numbers of
+// channels and positions that are multiples of 8.
 std::vector<ConvParam> problems(index_t ndim) {
     if(ndim == 1)
         return {{1, 2, 4, 16, 24, {1}, {7}, {2}, {1}, {0}, {0}},
                 {1, 2, 2, 8, 16, {3}, {9}, {1}, {1}, {1}, {1}},
                 {1, 1, 1, 1, 1, {3}, {8}, {1}, {1}, {1}, {1}},
-                {1, 1, 3, 5, 3, {2}, {8}, {1}, {2}, {0}, {1}}};
+                {1, 1, 3, 5, 3, {2}, {8}, {1}, {2}, {0}, {1}},
+                {1, 2, 2, 16, 8, {3}, {16}, {1}, {1}, {1}, {1}}};
     if(ndim == 2)
         return {{2, 2, 4, 16, 24, {1, 1}, {5, 4}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
                 {2, 2, 2, 8, 16, {3, 3}, {6, 5}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
                 {2, 16, 2, 1, 1, {3, 3}, {7, 7}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
-                {2, 1, 3, 5, 3, {2, 3}, {6, 5}, {1, 2}, {2, 1}, {0, 1}, {1, 2}}};
+                {2, 1, 3, 5, 3, {2, 3}, {6, 5}, {1, 2}, {2, 1}, {0, 1}, {1, 2}},
+                {2, 2, 2, 16, 8, {3, 3}, {4, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
     return {{3, 2, 4, 16, 24, {1, 1, 1}, {3, 5, 4}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
             {3, 2, 2, 8, 16, {3, 3, 3}, {4, 5, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
             {3, 16, 1, 1, 1, {3, 3, 3}, {4, 5, 4}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
-            {3, 1, 2, 5, 3, {2, 1, 3}, {4, 3, 5}, {1, 2, 1}, {1, 1, 2}, {0, 0, 2}, {1, 0, 2}}};
+            {3, 1, 2, 5, 3, {2, 1, 3}, {4, 3, 5}, {1, 2, 1}, {1, 1, 2}, {0, 0, 2}, {1, 0, 2}},
+            {3, 2, 2, 16, 8, {1, 3, 3}, {2, 4, 8}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}};
 }
 
 // The element with these indices.
@@ -166,7 +170,7 @@ void run(Op& op, const ConvParam& p, index_t split_k, const std::vector<double>&
         const double bound = sizeof(typename T::WeiType) == 4 ? 0. : 1. / 256;  // sums of integers are exact in f32
         ASSERT_LE(std::abs(got - sums[i]), bound * std::abs(sums[i])) << op.GetTypeString() << ", element " << i;
     }
-    std::cout << "run of tuple " << T::number << '\n';
+    std::cout << "run of " << op.GetIdentity() << '\n';
 }
 
 int instances_of(int number) {

@@ -18,6 +18,7 @@ void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_insta
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::i8>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
@@ -58,6 +59,7 @@ void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_in
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::i8>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
@@ -100,6 +102,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::i8>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8>>>& instances);
@@ -139,6 +142,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::i8>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(instances);
         }
@@ -151,6 +157,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::i8>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(instances);
         }
@@ -162,6 +171,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::i8>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>) {
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(instances);

@@ -65,6 +65,10 @@ template <class Operation>
 std::string unsupported_reason(const PlannedKernel<Operation>&, const BaseArgument*);
 template <class Operation>
 std::size_t workspace_size(const PlannedKernel<Operation>&, const BaseArgument*);
+// The caller knows the size of the argument's workspace if the operator reported `reported` bytes for another argument
+// and this one needs as many.
+template <class Operation>
+void know_size(const PlannedKernel<Operation>&, const BaseArgument*, std::size_t reported);
 // The launch of a run.
 template <class Operation>
 LaunchPlan plan_launch(const PlannedKernel<Operation>&, const BaseArgument*);

@@ -49,6 +49,10 @@ public:
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return inner_->GetWorkSpaceSize(argument);
     }
+    void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
+                             const StreamConfig& config = StreamConfig{}) const override {
+        inner_->SetWorkSpacePointer(argument, workspace, config);
+    }
 
 protected:
     std::unique_ptr<Inner> inner_;

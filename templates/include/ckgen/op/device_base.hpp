@@ -46,8 +46,8 @@ struct BaseArgument {
     BaseArgument& operator=(const BaseArgument&) = default;
     virtual ~BaseArgument() = default;
 
-    // Device memory of GetWorkSpaceSize bytes, owned by the caller. Without it, or if GetWorkSpaceSize was not called
-    // with this argument, a run uses split_k 1, and allocates memory itself if even that needs some.
+    // Device memory of GetWorkSpaceSize bytes, owned by the caller. Without it, or if the caller did not ask for its
+    // size (see GetWorkSpaceSize), a run uses split_k 1, and allocates memory itself if even that needs some.
     void* p_workspace_ = nullptr;
 };
 
@@ -90,7 +90,8 @@ struct BaseOperator {
     }
 
     // Bytes of workspace that the argument needs; 0 if none. SetWorkSpacePointer stores its address, which does not
-    // tell its size: a run uses the workspace only if GetWorkSpaceSize was called with the same argument.
+    // tell its size: a run uses the workspace only if GetWorkSpaceSize was called with the same argument, or returned
+    // the size that this argument needs when it was last called for this operator.
     virtual std::size_t GetWorkSpaceSize(const BaseArgument*) const { return 0; }
     virtual void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
                                      const StreamConfig& = StreamConfig{}) const {

@@ -88,6 +88,10 @@ public:
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return grouped_->GetWorkSpaceSize(argument);
     }
+    void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
+                             const StreamConfig& config = StreamConfig{}) const override {
+        grouped_->SetWorkSpacePointer(argument, workspace, config);
+    }
 
     // The operator that does the work.
     const Grouped& GetGrouped() const { return *grouped_; }

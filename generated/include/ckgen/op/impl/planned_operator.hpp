@@ -36,6 +36,8 @@
 
 #else
 
+#include <atomic>
+
 #include "ckgen/op/planned.hpp"
 
 namespace ckgen::tensor_operation::device {
@@ -146,7 +148,14 @@ public:
         return reason.empty() ? devices_.of(Entry(), Kernel::lds_bytes) : reason;
     }
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
-        return workspace_size(kernel(), argument);
+        const std::size_t size = workspace_size(kernel(), argument);
+        reported_size_ = size;
+        return size;
+    }
+    void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
+                             const StreamConfig& config = StreamConfig{}) const override {
+        BaseOperator::SetWorkSpacePointer(argument, workspace, config);
+        know_size(kernel(), argument, reported_size_);
     }
     std::string GetIdentity() const override { return D::name; }
     std::string GetTypeString() const override {
@@ -155,6 +164,7 @@ public:
 
 private:
     DeviceReasons devices_;
+    mutable std::atomic<std::size_t> reported_size_{0};
 };
 
 }  // namespace ckgen::tensor_operation::device

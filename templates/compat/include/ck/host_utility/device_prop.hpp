@@ -1,14 +1,12 @@
 // The name of the current device, and its features. Other platforms than AMD GPUs compute like a gfx90a, or like the
-// architecture CKGEN_HOST_DEVICE_NAME, so that programs which ask for another one run there too.
+// architecture that the environment variable CKGEN_HOST_DEVICE_NAME names, so that programs which ask for another one
+// run there too.
 #pragma once
 
+#include <cstdlib>
 #include <string>
 
 #include "ck/ck.hpp"
-
-#ifndef CKGEN_HOST_DEVICE_NAME
-#define CKGEN_HOST_DEVICE_NAME "gfx90a"
-#endif
 
 namespace ck {
 
@@ -21,7 +19,8 @@ inline std::string get_device_name() {
     const std::string name = properties.gcnArchName;
     return name.substr(0, name.find(':'));
 #else
-    return CKGEN_HOST_DEVICE_NAME;
+    const char* name = std::getenv("CKGEN_HOST_DEVICE_NAME");
+    return name == nullptr ? "gfx90a" : name;
 #endif
 }
 
