@@ -30,6 +30,8 @@ class Kernel:
     wave_size: int
     kernarg_register: int  # the first of the two SGPRs that hold the arguments' address
     user_registers: int  # SGPRs before the one with the workgroup's number
+    has_y: bool  # the next SGPR has its place in y
+    has_z: bool
 
 
 @dataclass(frozen=True)
@@ -101,4 +103,5 @@ def _kernel(name: str, image: bytes, at: int) -> Kernel:
         raise Unsupported(f"{name}: a float mode other than rounding to nearest without flushing denormals")
     before = sum(count for bit, count in enumerate(_USER_SGPRS[:_KERNARG_BIT]) if properties >> bit & 1)
     wave = 32 if properties >> _WAVE32_BIT & 1 else 64
-    return Kernel(name, at + entry, lds, scratch, wave, before, second >> 1 & 31)
+    y, z = bool(second >> 8 & 1), bool(second >> 9 & 1)
+    return Kernel(name, at + entry, lds, scratch, wave, before, second >> 1 & 31, y, z)
