@@ -13,7 +13,7 @@ namespace ck_list    = ck::tensor_operation::device::instance;
 namespace ck_layout  = ck::tensor_layout::convolution;
 namespace ck_device  = ck::tensor_operation::device;
 constexpr int kNdim  = 2;
-using Instance       = CKGEN_INSTANCE;
+using Instance = CKGEN_INSTANCE;
 
 // CK asks for the name of the GPU.
 extern "C" hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int) {

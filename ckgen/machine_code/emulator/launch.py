@@ -165,7 +165,7 @@ class Emulator:
 
     def prepare(self, code: CodeObject, name: str) -> Prepared:
         """Decode a kernel and compile what its instructions need."""
-        kernel = code.kernels[name]
+        kernel = code.kernel(name)
         handlers, decoded = self._handlers_of(kernel.wave_size), self._decoded(code, kernel)
         handlers.require(item.body for item in decoded if item.body)
         index_of = {item.offset: at for at, item in enumerate(decoded)}
