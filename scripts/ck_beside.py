@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,16 @@ from typing import Any
 import click
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]  # this checkout's ckgen, installed or not
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this checkout's ckgen, installed or not
+
+from ck_beside_page import page
+from ck_beside_rows import LIBRARY, LISTS, MORE, POINTWISE, PROBLEMS, ROWS, Found, Row
 
 from ckgen.build.toolchain import find_toolchain
 from ckgen.conv.dtypes import element_of
 from ckgen.conv.encoding import decode
-from ckgen.conv.layout import TENSORS, to_physical
-from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.conv.layout import TENSORS, TensorName, to_physical
+from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError
 from ckgen.machine_code.analyse import count
 from ckgen.machine_code.compile import identify
@@ -42,30 +44,10 @@ from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.run_tensors import Data, make_data
 from ckgen.verify.simulated import problem_of_tile
 
+ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "ck_beside.md"
 PARTS = Path(__file__).with_suffix("")
 LAYOUT = "NHWGC/GKYXC/NHWGK"
-WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
-DEFAULT, POINTWISE = "Default", "Filter1x1Stride1Pad0"
-# CK's lists of f16 instances: the header below its folder of instances, and the list for a specialization.
-_LIBRARY = "ck/library/tensor_operation_instance/gpu"
-_WEIGHT_LAYOUTS = "kNdim, ck_layout::NHWGC, ck_layout::GKYXC, ck_layout::NHWGK"
-_DATA_LAYOUTS = "kNdim, ck_layout::NHWGK, ck_layout::GKYXC, ck::Tuple<>, ck_layout::NHWGC"
-LISTS = {
-    "xdl": (
-        f"{WEIGHT}/device_{WEIGHT}_xdl_instance.hpp",
-        f"device_{WEIGHT}_xdl_c_shuffle_f16_instances<{_WEIGHT_LAYOUTS}, ck_list::ConvBwdWeight{{0}}>",
-    ),
-    "two_stage": (
-        f"{WEIGHT}/device_{WEIGHT}_two_stage_xdl_instance.hpp",
-        f"device_{WEIGHT}_two_stage_xdl_c_shuffle_f16_instances<{_WEIGHT_LAYOUTS}, ck_list::ConvBwdWeight{{0}},"
-        " ck::BlockGemmPipelineScheduler::Intrawave, ck::BlockGemmPipelineVersion::v2>",
-    ),
-    "data": (
-        f"{DATA}/device_{DATA}_xdl_instance.hpp",
-        f"device_{DATA}_xdl_f16_instances<{_DATA_LAYOUTS}, ck_list::ConvBwdData{{0}}>",
-    ),
-}
 FLAGS = ("-std=c++17", "-D__HIP_PLATFORM_AMD__=1", "-DCK_ENABLE_FP16", "-Wno-everything")
 # The options for code generation that CK's CMakeLists.txt adds for ROCm's compilers of that time.
 CK_FLAGS = tuple(
@@ -76,99 +58,6 @@ CK_FLAGS = tuple(
 _PLACES = 4
 
 
-@dataclass(frozen=True)
-class Row:
-    """An instance of CK: its place in a list, its tile and waves, and the name of ckgen's instance with that tile."""
-
-    kind: str
-    special: str
-    index: int
-    tile: tuple[int, int, int]
-    waves: int
-    ours: str
-    with_flags: bool = False
-
-    @property
-    def operation(self) -> str:
-        return DATA if self.kind == "data" else WEIGHT
-
-    @property
-    def name(self) -> str:
-        operation = self.operation.removeprefix("grouped_conv_")
-        words = [operation, "1x1" if self.special == POINTWISE else "3x3", "x".join(map(str, self.tile))]
-        words += [f"{self.waves} wave{'s' if self.waves > 1 else ''}"]
-        words += ["two stages"] if self.kind == "two_stage" else []
-        return " ".join(words) + (", CK's flags" if self.with_flags else "")
-
-
-def _ours(operation: str, rest: str) -> str:
-    layout = "nhwgk_gkyxc_nhwgc" if operation == DATA else "nhwgc_gkyxc_nhwgk"
-    family, _, form = rest.partition(" ")
-    return f"{operation.replace('conv', 'conv2d')}_{family}_{layout}_f16_{form}"
-
-
-def _xdl(special: str, tile: str, waves: int) -> str:
-    short = "default" if special == DEFAULT else "1x1s1p0"
-    return f"xdl {short}_{tile}_w0x{waves}_xdl32_v8x8x8_s1"
-
-
-def _row(kind: str, special: str, index: int, tile: str, waves: int, with_flags: bool = False) -> Row:
-    m, n, k = map(int, tile.split("x"))
-    operation = DATA if kind == "data" else WEIGHT
-    return Row(kind, special, index, (m, n, k), waves, _ours(operation, _xdl(special, tile, waves)), with_flags)
-
-
-ROWS = (
-    _row("xdl", DEFAULT, 6, "128x128x32", 4),
-    _row("xdl", POINTWISE, 6, "128x128x32", 4),
-    _row("data", DEFAULT, 7, "128x128x32", 4),
-    _row("data", POINTWISE, 7, "128x128x32", 4),
-    _row("xdl", DEFAULT, 3, "256x128x32", 4),
-    _row("data", DEFAULT, 10, "64x64x32", 1),
-    _row("xdl", DEFAULT, 9, "64x64x32", 1),
-    _row("two_stage", DEFAULT, 2, "32x64x32", 1),
-    _row("xdl", DEFAULT, 4, "128x256x32", 4),
-    _row("data", DEFAULT, 6, "128x128x32", 2),
-    _row("xdl", DEFAULT, 5, "128x128x32", 2),
-    _row("xdl", POINTWISE, 3, "256x128x32", 4),
-    _row("xdl", DEFAULT, 7, "128x64x32", 2),
-    _row("xdl", DEFAULT, 6, "128x128x32", 4, with_flags=True),
-    _row("data", DEFAULT, 7, "128x128x32", 4, with_flags=True),
-)
-# Others of ckgen that may be the best for an operation.
-MORE = (
-    _ours(WEIGHT, "wavelet default_128x128x32_w4x4_xdl32_v4x4x2_s2"),
-    _ours(DATA, "wavelet default_128x128x32_w4x4_xdl32_v8x4x8_s2"),
-)
-# Problems for the comparison with float64: edges that no tile divides, groups, strides, dilations, uneven pads.
-PROBLEMS = {
-    DEFAULT: (
-        make_problem(groups=2, batch=2, k=72, c=40, filter=(3, 3), input=(7, 9), stride=2, pad=1),
-        make_problem(groups=1, batch=3, k=136, c=16, filter=(3, 2), input=(11, 6), dilation=(2, 1), pad=1),
-    ),
-    # Without padding, which CK leaves out here, K and C must be multiples of the tile.
-    POINTWISE: (make_problem(groups=2, batch=3, k=256, c=256, filter=(1, 1), input=(5, 7)),),
-}
-
-
-@dataclass
-class Found:
-    """What is known of a row on an architecture. `checks`: problems with the largest error in units of the tolerance;
-    `sources`: per source of the inputs, cycles per tile and the roles of waves, `turned` with turned workgroups."""
-
-    row: str
-    arch: str
-    type: str = ""
-    checks: dict[str, float] = field(default_factory=dict)
-    resources: dict[str, int] = field(default_factory=dict)
-    static: dict[str, Any] = field(default_factory=dict)
-    workgroups: int = 0
-    bound: float = 0
-    sources: dict[str, Any] = field(default_factory=dict)
-    turned: dict[str, Any] = field(default_factory=dict)
-    failed: str = ""
-
-
 def compiled(ck: Path, row: Row, arch: str, folder: Path) -> Program:
     """CK's instance as a program that launches it."""
     header, chosen = LISTS[row.kind]
@@ -176,7 +65,7 @@ def compiled(ck: Path, row: Row, arch: str, folder: Path) -> Program:
     (folder / "include" / "ck" / "config.h").touch()  # CK's CMake files write it; all its macros have a default
     instance = f"std::tuple_element_t<{row.index}, ck_list::{chosen.format(row.special)}>"
     includes = [f"-I{path}" for path in (ck / "include", ck / "library" / "include", folder / "include")]
-    macros = [f'-DCKGEN_HEADER="{_LIBRARY}/{header}"', f"-DCKGEN_INSTANCE={instance}"]
+    macros = [f'-DCKGEN_HEADER="{LIBRARY}/{header}"', f"-DCKGEN_INSTANCE={instance}"]
     macros += [f"-DCKGEN_BWD_DATA={int(row.kind == 'data')}"]
     return compile_program(
         PARTS / "instance.cpp",
@@ -196,18 +85,20 @@ class Job:
     memory: Memory
     result: Any
     data: Data
-    written: str
+    written: TensorName
     type: str
 
 
 def job_of(program: Program, row: Row, problem: ConvProblem) -> Job:
     """Let CK plan a problem. The caller of CK's kernels that add to the weights sets these to zero."""
-    data, written, memory = make_data(problem, "f16", 1, row.operation), OPERATIONS[row.operation].written, Memory()
+    data, memory = make_data(problem, "f16", 1, row.operation), Memory()
+    written = OPERATIONS[row.operation].written
     result = np.empty(problem.shape(written, LAYOUT), element_of("f16", written).storage)
     result.reshape(-1).view(np.uint16)[:] = 0xFFFD  # NaN
-    address: dict[str, int] = {}
+    address: dict[TensorName, int] = {}
     for name in TENSORS:
-        given = result if name == written else np.ascontiguousarray(data.tensors[name].transpose(to_physical(name, LAYOUT)))
+        order = to_physical(name, LAYOUT)
+        given = result if name == written else np.ascontiguousarray(data.tensors[name].transpose(order))
         address[name] = memory.add(name, given, writable=name == written)
     numbers = [number for name in TENSORS for number in problem.lengths(name)]
     numbers += [number for name in TENSORS for number in problem.strides_of(name, LAYOUT)]
@@ -215,12 +106,12 @@ def job_of(program: Program, row: Row, problem: ConvProblem) -> Job:
     # Arrays are equally far from each other, so the workspace's address is known before its size is.
     workspace = 2 * address[TENSORS[2]] - address[TENSORS[1]]
     run = program.run(*map(str, numbers), *(hex(value) for value in (*address.values(), workspace)))
-    name, size = run.printed.splitlines()
+    title, size = run.printed.splitlines()
     placed = memory.add("workspace", np.empty(max(1, int(size) // 2), np.uint16), writable=True)
     assert placed == workspace
     if row.kind == "xdl":
         memory.fill(address["wei"], 0, result.nbytes)
-    return Job(run, memory, result, data, written, name)
+    return Job(run, memory, result, data, written, title)
 
 
 def check(emulator: Emulator, program: Program, row: Row, problem: ConvProblem) -> tuple[str, float]:
@@ -289,8 +180,6 @@ def simulate_ours(names: Sequence[str], arch: str, folder: Path) -> dict[str, An
 @click.option("--write", is_flag=True, help="Write docs/ck_beside.md from all rows that are known.")
 def main(folder: Path, archs: Sequence[str], patterns: Sequence[str], write: bool) -> None:
     """Check and simulate CK's instances from CK_SRC beside ckgen's."""
-    from ck_beside_page import page
-
     ck = os.environ.get("CK_SRC")
     if not ck or not (Path(ck) / "include" / "ck").is_dir():
         raise click.UsageError("set CK_SRC to a checkout of composable_kernel")

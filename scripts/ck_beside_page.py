@@ -1,10 +1,12 @@
-"""Text of docs/ck_beside.md: CK's kernels and ckgen's, side by side in simulated cycles. scripts/ck_beside.py writes it."""
+"""Text of docs/ck_beside.md: CK's kernels and ckgen's, side by side in simulated cycles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, log, prod
 from typing import Any
+
+from ck_beside_rows import Found, Row
 
 REVISION = "8e22e1ae31bbf7086f69d8724e027676791d351a"
 _UNIT = 128 * 128 * 32  # multiply-adds to which cycles are scaled
@@ -16,52 +18,71 @@ HEAD = """\
 <!-- Written by scripts/ck_beside.py. Do not edit. -->
 # CK's kernels beside ckgen's
 
-Kernels of [ROCm/composable_kernel](https://github.com/ROCm/composable_kernel/tree/{revision}), revision {short} (October
-2024), and kernels of ckgen with the same tile, f16, 2D, channels last. Both run as machine code on the
+Kernels of [ROCm/composable_kernel](https://github.com/ROCm/composable_kernel/tree/{revision}), revision {short}
+(October 2024), and kernels of ckgen with the same tile: f16, 2D, channels last. Both run as machine code on the
 [emulator](emulator.md), and both are timed by the same [model of a compute unit](simulator.md).
 
 **Nothing on this page was measured on a GPU.** [Simulated cycles](simulator.md) says what a number is worth: the model
-does not reproduce published times, it leaves out the start of a kernel, its epilogue and split-K, and cycles are a bound
-from below. What it can say is which unit or which wait takes the time of a main loop if AMD's documents are right.
+does not reproduce published times, it leaves out the start of a kernel, its epilogue and split-K, and cycles are a
+bound from below. It can say which unit or which wait takes the time of a main loop if AMD's documents are right.
 
-CK's instances are compiled one at a time with {compiler}, HIP {hip} headers and plain `-O3`; "CK's flags" adds the four
-options for code generation with which CK's CMake files compile (`{flags}`). AMD's own compiler, with which CK is built,
-may write other code. CK's host code computes the arguments, grid and block of each launch itself: it runs against a
-runtime that writes them down instead of launching (`ckgen/machine_code/programs`). CK's wavelet model exists for GEMM only, so
-it is not here.
+CK's instances are compiled one at a time with {compiler}, HIP 5.2 headers and plain `-O3`; "CK's flags" adds the
+four options for code generation with which CK's CMake files compile
+(`{flags}`).
+AMD's own compiler, with which CK is built, may write other code. CK's host code computes the arguments, the grid and
+the block of each launch: it runs against a runtime that writes them down (`ckgen/machine_code/programs`). CK has its
+wavelet model for GEMM only, so it is not here.
 
 ```sh
-CK_SRC=/path/to/composable_kernel python scripts/ck_beside.py --write       # clang-19, HIP headers; about a minute per row
+CK_SRC=/path/to/composable_kernel python scripts/ck_beside.py --write       # clang-19, HIP headers; minutes per row
 ```
 
-## Results
-
-Every kernel of CK below ran first on the problems in the last table, twice: waves in order, and waves that switch at random
-points. The emulator found no missing wait, no race, no access out of bounds, and the results agree with float64.
+Every kernel of CK below ran first on the problems in the last table, twice: waves in order, and waves that switch at
+random points. The emulator found no missing wait, no race and no access out of bounds, and the results agree with
+float64.
 """
 CYCLES = """\
 ## Cycles of the main loop
 
-Cycles of a compute unit per {unit} multiply-adds (a step of a 128x128x32 tile), so that tiles compare, while all resident workgroups
-work; first with the inputs in L2, then from memory. `ratio` is CK's cycles divided by those of ckgen's kernel with the same tile and
-waves: above 1, ckgen needs fewer. Both solve the same problem, of {steps} steps or a little more. `best` is the kernel of ckgen with
-the fewest cycles (L2) among those listed on this page for the operation.
+Cycles of a compute unit per {unit} multiply-adds (a step of a 128x128x32 tile), so that tiles compare, while all
+resident workgroups work; first with the inputs in L2, then from memory. `bound`: the matrix units alone. `ratio` is
+CK's cycles divided by those of ckgen's kernel with the same tile and waves: above 1, ckgen needs fewer. Both solve the
+same problem, of 48 steps or a few more. `best` is the kernel of ckgen with the fewest cycles (L2) among those that
+this page uses for the operation and filter.
 
-The model hands the waves of workgroups to SIMDs in turn, so that a workgroup's first wave is always on the same one if a workgroup
-has four waves. CK's backward data gives all loads of the weights to one wave, which makes this matter: for kernels whose waves differ,
-the table has the simulation in which each workgroup begins on another SIMD, which suits them, and the other one in brackets.
+The model hands the waves of workgroups to SIMDs in turn, so that a workgroup of four waves always has its first wave
+on the same SIMD. CK's backward data gives all loads of the weights to one wave, so that this matters. For kernels whose
+waves differ, the table has the faster simulation, usually the one in which each workgroup begins on another SIMD; in
+brackets: the one with waves in turn.
+"""
+WORK = """\
+## Instructions and occupancy
+
+Instructions of the main loop per matrix instruction, over all waves of a workgroup, as executed in the simulation (L2).
+`waves` is the number of waves that are resident per SIMD.
+"""
+WAIT = """\
+## Where waves wait
+
+Cycles of a wave per step in which it issues, and in which it waits; inputs in L2. Waves that multiply and load alike
+are one line. `step` is the time between two steps of one workgroup. `main`: all waves.
+"""
+LOSSES = """\
+## Where ckgen loses
 """
 
 
-def page(
-    rows: Sequence[Any], known: Sequence[Any], ours: Mapping[str, Mapping[str, Any]], more: Sequence[str], compiler: str
-) -> str:
-    """The page. `rows` are all rows of CK, `known` what was found, `ours` the records of `ckgen isa` by architecture."""
+Ours = Mapping[str, Mapping[str, Any]]  # records of `ckgen isa` by architecture and name
+Rows = Mapping[str, Row]
+
+
+def page(rows: Sequence[Row], known: Sequence[Found], ours: Ours, more: Sequence[str], compiler: str) -> str:
+    """The page: `rows` are CK's rows, `known` what was found of them, `more` names of ckgen's without one of CK."""
     by_name = {row.name: row for row in rows}
     flags = "-lsr-drop-solution=1 -enable-post-misched=0 -amdgpu-early-inline-all=true -amdgpu-function-calls=false"
     short = REVISION[:9]
-    parts = [HEAD.format(revision=REVISION, short=short, compiler=compiler, hip="5.2", flags=flags)]
-    parts.append(CYCLES.format(unit=f"{_UNIT:,}", steps=48))
+    parts = [HEAD.format(revision=REVISION, short=short, compiler=compiler, flags=flags)]
+    parts.append(CYCLES.format(unit=f"{_UNIT:,}"))
     for arch, records in ours.items():
         timed = [each for each in known if each.arch == arch and not each.failed]
         if timed:
@@ -83,22 +104,6 @@ def page(
     return "\n".join(parts)
 
 
-WORK = """\
-## Instructions and occupancy
-
-Instructions of the main loop per matrix instruction, over all waves of a workgroup, as executed in the simulation (L2).
-`waves` is the number of waves that are resident per SIMD.
-"""
-WAIT = """\
-## Where waves wait
-
-Cycles of a wave per step in which it issues, and in which it waits; inputs in L2. Waves that load and multiply alike are one line.
-`step` is the time between two steps of one workgroup. `main`: all waves.
-"""
-LOSSES = """\
-## Where ckgen loses
-"""
-
 Table = Iterator[tuple[str, ...]]
 
 
@@ -112,7 +117,7 @@ def _scaled(cycles: float, tile: Sequence[int]) -> float:
     return cycles * _UNIT / prod(tile)
 
 
-def ck_cycles(found: Any, source: str, tile: Sequence[int]) -> float:
+def ck_cycles(found: Found, source: str, tile: Sequence[int]) -> float:
     """CK's scaled cycles; with turned workgroups, if the waves have different roles and that is faster."""
     both = [kind[source]["cycles_per_tile"] for kind in (found.sources, found.turned) if kind]
     return _scaled(min(both), tile)
@@ -127,7 +132,7 @@ def our_cycles(record: Any, source: str) -> float:
     return _scaled(record["results"][source]["cycles_per_tile"], _tile_of(record["name"]))
 
 
-def _cycles(timed: Sequence[Any], by_name: Mapping[str, Any], records: Mapping[str, Any], more: Sequence[str]) -> Table:
+def _cycles(timed: Sequence[Found], by_name: Rows, records: Mapping[str, Any], more: Sequence[str]) -> Table:
     yield "kernel", "bound", "CK, L2", "ckgen, L2", "ratio", "CK, memory", "ckgen, memory", "ratio", "best of ckgen, L2"
     for found in timed:
         row = by_name[found.row]
@@ -144,11 +149,11 @@ def _cycles(timed: Sequence[Any], by_name: Mapping[str, Any], records: Mapping[s
         yield (*cells, f"{our_cycles(best, 'L2'):.0f}, {family}{'x'.join(map(str, _tile_of(best['name'])))}")
 
 
-def _class(row: Any) -> tuple[str, str]:
+def _class(row: Row) -> tuple[str, str]:
     return row.operation, row.special
 
 
-def _means(timed: Sequence[Any], by_name: Mapping[str, Any], records: Mapping[str, Any]) -> str:
+def _means(timed: Sequence[Found], by_name: Rows, records: Mapping[str, Any]) -> str:
     plain = [found for found in timed if not by_name[found.row].with_flags]
     words = []
     for source in _SOURCES:
@@ -157,7 +162,7 @@ def _means(timed: Sequence[Any], by_name: Mapping[str, Any], records: Mapping[st
             for found in plain
         ]
         words.append(f"{exp(sum(map(log, ratios)) / len(ratios)):.2f} ({source})")
-    return f"Geometric mean of the ratios, without the rows with CK's flags: {', '.join(words)}; {len(plain)} kernels.\n"
+    return f"Geometric mean of {len(plain)} ratios, without the rows with CK's flags: {', '.join(words)}.\n"
 
 
 def _mix(roles: Sequence[Any]) -> Callable[[str], float]:
@@ -166,8 +171,9 @@ def _mix(roles: Sequence[Any]) -> Callable[[str], float]:
     return lambda kind: sum(role["waves"] * role["kinds"].get(kind, 0) for role in roles) / matrix
 
 
-def _work(known: Sequence[Any], by_name: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]) -> Table:
-    yield "kernel", "architecture", "of", "waves", "vector", "scalar", "LDS", "loads", "waits, barriers", "VGPRs, LDS bytes"
+def _work(known: Sequence[Found], by_name: Rows, ours: Ours) -> Table:
+    counted = ("vector", "scalar", "LDS", "loads", "waits, barriers")
+    yield "kernel", "architecture", "of", "waves", *counted, "VGPRs, LDS bytes"
     for found in known:
         if found.failed:
             continue
@@ -186,7 +192,7 @@ def _stalls(role: Any) -> str:
     return ", ".join(f"{reason} {cycles:.0f}" for reason, cycles in shown)
 
 
-def _waits(known: Sequence[Any], by_name: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]) -> Table:
+def _waits(known: Sequence[Found], by_name: Rows, ours: Ours) -> Table:
     yield "kernel", "architecture", "of", "waves", "step", "issues", "waits for"
     for found in known:
         if found.failed:
@@ -199,7 +205,7 @@ def _waits(known: Sequence[Any], by_name: Mapping[str, Any], ours: Mapping[str, 
                 yield found.row, found.arch, name, waves, step, f"{role['issuing']:.0f}", _stalls(role)
 
 
-def _losses(known: Sequence[Any], by_name: Mapping[str, Any], ours: Mapping[str, Mapping[str, Any]]) -> str:
+def _losses(known: Sequence[Found], by_name: Rows, ours: Ours) -> str:
     lines = []
     for found in known:
         row = by_name[found.row]
@@ -210,7 +216,8 @@ def _losses(known: Sequence[Any], by_name: Mapping[str, Any], ours: Mapping[str,
                 continue
             result = record["results"][source]
             waits = "; ".join(f"{role['waves']} {role['role']}: {_stalls(role)}" for role in result["roles"])
-            ck = "; ".join(f"{role['role']}: {_stalls(role)}" for role in (found.turned or found.sources)[source]["roles"])
+            other = (found.turned or found.sources)[source]["roles"]
+            ck = "; ".join(f"{role['role']}: {_stalls(role)}" for role in other)
             lines.append(
                 f"- {found.arch}, {found.row}, inputs from {source}: {own:.0f} cycles, CK {theirs:.0f}. Per step of"
                 f" {result['cycles_per_step']:.0f} cycles ckgen's waves wait ({waits}); CK's ({ck})."
@@ -218,7 +225,7 @@ def _losses(known: Sequence[Any], by_name: Mapping[str, Any], ours: Mapping[str,
     return ("\n".join(lines) or "In none of the rows.") + "\n"
 
 
-def _checks(known: Sequence[Any]) -> Table:
+def _checks(known: Sequence[Found]) -> Table:
     yield "kernel", "architecture", "CK's name", "problem: error"
     for found in known:
         if found.checks:

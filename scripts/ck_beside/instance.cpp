@@ -9,10 +9,10 @@
 
 #include CKGEN_HEADER
 
-namespace ck_list    = ck::tensor_operation::device::instance;
-namespace ck_layout  = ck::tensor_layout::convolution;
-namespace ck_device  = ck::tensor_operation::device;
-constexpr int kNdim  = 2;
+namespace ck_list = ck::tensor_operation::device::instance;
+namespace ck_layout = ck::tensor_layout::convolution;
+namespace ck_device = ck::tensor_operation::device;
+constexpr int kNdim = 2;
 using Instance = CKGEN_INSTANCE;
 
 // CK asks for the name of the GPU.
@@ -56,9 +56,9 @@ int main(int, char** words) {
         tensor = address();
     Instance instance;
 #if CKGEN_BWD_DATA
-    auto argument = instance.MakeArgumentPointer(tensors[2], tensors[1], {}, tensors[0], lengths[2], steps[2], lengths[1],
-                                                 steps[1], {}, {}, lengths[0], steps[0], convolution[0], convolution[1],
-                                                 convolution[2], convolution[3], {}, {}, {});
+    auto argument = instance.MakeArgumentPointer(tensors[2], tensors[1], {}, tensors[0], lengths[2], steps[2],
+                                                 lengths[1], steps[1], {}, {}, lengths[0], steps[0], convolution[0],
+                                                 convolution[1], convolution[2], convolution[3], {}, {}, {});
 #else
     auto argument = instance.MakeArgumentPointer(tensors[0], tensors[1], tensors[2], lengths[0], steps[0], lengths[1],
                                                  steps[1], lengths[2], steps[2], convolution[0], convolution[1],

@@ -1,6 +1,6 @@
 // For a clang that is not AMD's, with HIP headers but without device libraries for the architecture: the functions of
-// those libraries that HIP's headers call in the kernels of interest, with the meaning that LLVM's "User Guide for AMDGPU
-// Backend" gives to the implicit arguments of code object version 5.
+// those libraries that HIP's headers call in the kernels of interest, with the meaning that LLVM's "User Guide for
+// AMDGPU Backend" gives to the implicit arguments of code object version 5.
 #pragma once
 
 #include <hip/hip_runtime.h>

@@ -81,7 +81,7 @@ class Memory:
         """Set bytes of a writable array, as a memset does. Raises Fault if they are not in one."""
         for array in self.arrays:
             begin = address - array.address
-            if array.known is not None and 0 <= begin and begin + size <= array.bytes.size:
+            if array.known is not None and begin >= 0 and begin + size <= array.bytes.size:
                 array.bytes[begin : begin + size] = value
                 array.known[begin : begin + size] = 1
                 return
@@ -190,9 +190,6 @@ class Emulator:
         """Run the first `blocks` workgroups of `threads` threads. `extents` are those of the grid in x and y, None if
         all workgroups are in x. Raises Fault."""
         kernel = prepared.kernel
-        first = kernel.user_registers
-        if arch.startswith("gfx12") and (kernel.has_y or kernel.has_z):
-            raise Unsupported(f"{kernel.name}: a grid of more than one dimension on {arch}")
         kernarg = memory.add("the kernel's arguments", np.frombuffer(arguments, np.uint8).copy(), writable=False)
         regions = memory.native()
         launch = _Launch(
@@ -201,17 +198,11 @@ class Emulator:
             count=len(prepared.code),
             regions=ctypes.addressof(regions),
             region_count=len(memory.arrays),
-            lds_bytes=kernel.lds_bytes,
-            scratch_bytes=kernel.scratch_bytes,
-            wave_size=kernel.wave_size,
             threads=threads,
             blocks=blocks,
-            kernarg_register=kernel.kernarg_register,
-            block_register=_TTMP9 if arch.startswith("gfx12") else first,
+            **_kernel_fields(kernel, arch),
             extent_x=extents[0] if extents else max(blocks, 1),
             extent_y=extents[1] if extents else 1,
-            y_register=first + 1 if kernel.has_y else SCALARS,
-            z_register=first + 1 + kernel.has_y if kernel.has_z else SCALARS,
             kernarg=kernarg,
             unordered_stores=int(arch.startswith("gfx1")),
             late=int(schedule.shuffled),
@@ -239,6 +230,19 @@ class Emulator:
         with recorder(prepared.handlers.core) as record:
             self.launch(prepared, arch, blocks, threads, arguments, memory, Schedule(False, 1), record, extents)
             return record.read()
+
+
+def _kernel_fields(kernel: Kernel, arch: str) -> dict[str, int]:
+    """The fields of a launch that its kernel determines, such as the registers for a workgroup's place."""
+    fields = {"lds_bytes": kernel.lds_bytes, "scratch_bytes": kernel.scratch_bytes, "wave_size": kernel.wave_size}
+    fields["kernarg_register"], first = kernel.kernarg_register, kernel.user_registers
+    if arch.startswith("gfx12"):
+        if kernel.has_y or kernel.has_z:
+            raise Unsupported(f"{kernel.name}: a grid of more than one dimension on {arch}")
+        return fields | {"block_register": _TTMP9, "y_register": SCALARS, "z_register": SCALARS}
+    y, z = first + 1, first + 1 + kernel.has_y
+    fields |= {"y_register": y if kernel.has_y else SCALARS, "z_register": z if kernel.has_z else SCALARS}
+    return fields | {"block_register": first}
 
 
 def _told(prepared: Prepared, report: _Report, names: list[str]) -> str:

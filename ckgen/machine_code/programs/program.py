@@ -47,7 +47,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of a program asked for, in order, and what it printed."""
+    """The launches and memsets that one run of a program asked for, in order, and the text that it printed."""
 
     steps: tuple[Launch | Fill, ...]
     printed: str
@@ -75,7 +75,8 @@ class Program:
             command = [str(self.host), *words]
             done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
             if done.returncode:
-                message = f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip() or done.stdout.strip()}"
+                said = done.stderr.strip() or done.stdout.strip()
+                message = f"{' '.join(command)} ended with {done.returncode}: {said}"
                 raise CkgenError((Diagnostic(None, "launches", message),), 1)
             text = launches.read_text(encoding="utf-8") if launches.exists() else ""
         return Run(tuple(self._step(line.split()) for line in text.splitlines()), done.stdout)
@@ -111,7 +112,13 @@ def _laid_out(
 
 
 def compile_program(
-    source: Path, arch: str, folder: Path, *, flags: Sequence[str], device: Sequence[str] = (), first: Path | None = None
+    source: Path,
+    arch: str,
+    folder: Path,
+    *,
+    flags: Sequence[str],
+    device: Sequence[str] = (),
+    first: Path | None = None,
 ) -> Program:
     """Compile a HIP source for one architecture. `device` are further flags for its device code, `first` is a header in
     front of it. The results stay in `folder`, and a call with the same source and flags finds them. Raises CkgenError

@@ -74,7 +74,7 @@ int fill(void* to, int value, std::size_t bytes) {
 
 extern "C" {
 
-// What clang's host code refers to beside the device code, which is in a file of its own.
+// Symbols of clang's host code; the device code is in a file of its own.
 char __hip_fatbin[1], __hip_fatbin_[1];
 void* __hip_gpubin_handle_;
 
@@ -84,8 +84,8 @@ void** __hipRegisterFatBinary(const void*) {
 }
 void __hipUnregisterFatBinary(void**) {}
 void __hipRegisterVar(void**, void*, char*, char*, int, std::size_t, int, int) {}
-void __hipRegisterFunction(
-    void**, const void* host, char*, const char* device, unsigned, void*, void*, void*, void*, int*) {
+void __hipRegisterFunction(void**, const void* host, char*, const char* device, unsigned, void*, void*, void*, void*,
+                           int*) {
     names()[host] = device;
 }
 int __hipPushCallConfiguration(Extents grid, Extents block, std::size_t lds, void* stream) {

@@ -79,22 +79,9 @@ def simulate(
 ) -> Timed:
     """Simulate the main loop of the launch with the most matrix instructions. A step of the loop works on `tile`, the
     rows, columns and depth of a product. Raises Fault, or ValueError if the loop has too few steps."""
-    launch = main_launch(program, steps)
-    for step in steps[: steps.index(launch)]:
-        execute(emulator, program, [step], memory, Schedule(False, 1))
-    resources, unit, threads = program.kernels[launch.kernel].resources, UNITS[program.arch], launch.block[0]
-    resident = workgroups_per_unit(
-        unit,
-        vgprs=resources.vgprs,
-        sgprs=resources.sgprs,
-        lds_bytes=resources.lds_bytes,
-        threads=threads,
-    )
-    prepared = emulator.prepare(program.code, launch.kernel)
-    blocks, extents = min(launch.blocks, max(1, resident)), launch.grid[:2]
-    trace = emulator.traced(prepared, program.arch, blocks, threads, launch.arguments, memory, extents)
-    records = read_records(prepared, trace, program.arch)
-    waves = threads // unit.wave
+    launch, unit = main_launch(program, steps), UNITS[program.arch]
+    execute(emulator, program, steps[: steps.index(launch)], memory, Schedule(False, 1))
+    records = _records(emulator, program, launch, memory)
     per_step, cycles = _matrix_work(records, tile)
 
     def measured(source: Source, turned: int) -> Result:
@@ -108,10 +95,27 @@ def simulate(
             role=roles_of(simulated),
         )
 
-    bound = per_step * cycles * _math_waves(records) / unit.simds
+    waves, bound = len(records.groups[0]), per_step * cycles * _math_waves(records) / unit.simds
     results = {source: measured(source, 0) for source in Source}
     roles = len(results[Source.L2].roles)
-    return Timed(launch.kernel, blocks, waves, bound, results, {s: measured(s, 1) for s in Source if roles > 1})
+    groups = len(records.groups)
+    return Timed(launch.kernel, groups, waves, bound, results, {s: measured(s, 1) for s in Source if roles > 1})
+
+
+def _records(emulator: Emulator, program: Program, launch: Launch, memory: Memory) -> Records:
+    """The records of the workgroups of a launch that are resident on a compute unit."""
+    resources, threads = program.kernels[launch.kernel].resources, launch.block[0]
+    resident = workgroups_per_unit(
+        UNITS[program.arch],
+        vgprs=resources.vgprs,
+        sgprs=resources.sgprs,
+        lds_bytes=resources.lds_bytes,
+        threads=threads,
+    )
+    prepared = emulator.prepare(program.code, launch.kernel)
+    blocks, extents = min(launch.blocks, max(1, resident)), launch.grid[:2]
+    trace = emulator.traced(prepared, program.arch, blocks, threads, launch.arguments, memory, extents)
+    return read_records(prepared, trace, program.arch)
 
 
 def roles_of(unit: ComputeUnit) -> Callable[[Wave], str]:

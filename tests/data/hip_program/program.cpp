@@ -1,5 +1,5 @@
-// A HIP program without HIP's headers: two kernels, launched by a host half that a recording runtime takes to be served.
-// Command line: the addresses of in (f32), out (f32), products' factors a and b (f16) and their result (f32).
+// A HIP program without HIP's headers: two kernels, launched by a host half that a recording runtime takes to be
+// served. Command line: the addresses of in (f32), out (f32), products' factors a and b (f16) and their result (f32).
 extern "C" unsigned long long strtoull(const char*, char**, int);
 extern "C" int puts(const char*);
 
@@ -62,7 +62,8 @@ T* at(const char* word) {
 }
 
 int main(int, char** words) {
-    number_groups<<<dim3{3, 2, 4}, dim3{64, 1, 1}, 0, nullptr>>>(at<float>(words[2]), 7, at<float>(words[1]), {1, 10, 100});
+    number_groups<<<dim3{3, 2, 4}, dim3{64, 1, 1}, 0, nullptr>>>(at<float>(words[2]), 7, at<float>(words[1]),
+                                                                 {1, 10, 100});
     hipMemset(at<float>(words[5]), 0, 32 * 32 * sizeof(float));
     multiply<<<dim3{6, 1, 1}, dim3{128, 1, 1}, 0, nullptr>>>(at<Half4>(words[3]), at<Half4>(words[4]),
                                                              at<float>(words[5]), 24);

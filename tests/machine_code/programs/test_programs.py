@@ -119,8 +119,6 @@ def test_errors_of_a_program_are_told(tmp_path: Path) -> None:
     with pytest.raises(CkgenError, match="sum"):
         compile_program(wrong, "gfx942", tmp_path, flags=FLAGS)
     failing = tmp_path / "failing.cpp"
-    failing.write_text(
-        SOURCE.read_text(encoding="utf-8").replace('puts("launched");', "return 4;"), encoding="utf-8"
-    )
+    failing.write_text(SOURCE.read_text(encoding="utf-8").replace('puts("launched");', "return 4;"), encoding="utf-8")
     with pytest.raises(CkgenError, match="ended with 4"):
         Arrays().run(compile_program(failing, "gfx942", tmp_path, flags=FLAGS))

@@ -25,7 +25,7 @@ struct Region {
 
 // Writers of a byte: the mark of atomic operations, and atomic operations of more than one wave.
 inline constexpr u64 kAtomicMark = u64(1) << 63, kAtomics = ~u64(0);
-// What an atomic operation does, as in accesses.py.
+// Kinds of atomic operations, as in accesses.py.
 enum Atomic : u32 { kNoAtomic, kAddF32, kAddPairF16 };
 
 // One access of a wave to LDS, for as long as others can conflict with it.
