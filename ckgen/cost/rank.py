@@ -15,9 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.cost.model import groups_of_row, roles_of_row
+from ckgen.families.counts import ceil_div, saturated
 from ckgen.families.registry import FAMILIES
 from ckgen.families.tile_cost import Code, RoleLoad
 from ckgen.hardware.archs import NVIDIA_ARCHES
@@ -27,7 +30,7 @@ from ckgen.instance.instance import Instance, parse
 from ckgen.machine_code.table import Row, Table
 from ckgen.operations.operation import OPERATIONS
 
-SPLIT_KS = (1, 2, 4, 8, 16, 32)
+SPLIT_KS = tuple(1 << i for i in range(11))  # 1024 workgroups fill every GPU where the result is one tile
 KERNEL_START_S = 3e-6  # start of an empty kernel; the order of magnitude on every GPU and driver
 PARTIAL_BYTES = 4
 NVIDIA_THREADS = 2048  # per multiprocessor, with 65536 registers: CUDA programming guide, compute capabilities
@@ -84,9 +87,11 @@ class CodeBook:
                 known.operation != instance.operation,
                 known.family != instance.family,
                 known.pointwise != instance.pointwise,
+                known.channels_last != instance.channels_last,
                 abs(known.ndim - instance.ndim),
                 known.elem_bytes != instance.elem_bytes,
                 abs(_loads(known) - _loads(instance)),
+                (known.a_vector, known.b_vector) != (instance.a_vector, instance.b_vector),
                 known.dtype != instance.dtype,
             )
 
@@ -107,31 +112,45 @@ def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, 
     out_bytes = PARTIAL_BYTES if split_k > 1 else instance.c_bytes
     write_cycles = work.blocks * work.weights * out_bytes / rates.load_bytes
     cycles = work.blocks * work.tiles * work.bound.cycles + work.rounds * rates.start_cycles + write_cycles
-    written = problem.elements(OPERATIONS[instance.operation].written)
+    compulsory, written = _sizes(problem, instance.operation, instance.dtype)
     partials = 2 * split_k * written * PARTIAL_BYTES if split_k > 1 else 0
     unit = cycles / rates.clock_hz
-    compulsory = OPERATIONS[instance.operation].compulsory_bytes(problem, instance.dtype)
     memory = (compulsory + partials) / rates.memory_bytes_per_s
     start = KERNEL_START_S * (2 if split_k > 1 else 1)
     return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, work.bound.limiter)
 
 
+def roofline_seconds(problem: ConvProblem, operation: str, dtype: str, rates: Rates) -> float:
+    """The time that no kernel can beat: one start, and the longer of the arithmetic at the matrix peak and the
+    compulsory bytes at full bandwidth."""
+    flops_per_second = rates.flops_of(DTYPES[dtype].operand_type) * rates.simds * rates.units * rates.clock_hz
+    bytes_moved = _sizes(problem, operation, dtype)[0]
+    return max(problem.flops / flops_per_second, bytes_moved / rates.memory_bytes_per_s) + KERNEL_START_S
+
+
 def rank(
     instances: Iterable[Instance], problem: ConvProblem, book: CodeBook, split_ks: Sequence[int] = SPLIT_KS
 ) -> tuple[Prediction, ...]:
-    """The best factor of each instance, fastest first; equal ones keep the given order.
+    """The best factor of each instance, fastest first; equal ones keep the given order. No factor is greater than the
+    number of tiles along GEMM-K.
 
     `instances` must take the problem and have the same type; each of them must take every factor of `split_ks`.
     """
     rates = RATES[book.arch]
-    best = [
-        min(
-            (predict(instance, problem, split_k, book.code_of(instance), rates) for split_k in split_ks),
-            key=lambda prediction: prediction.seconds,
-        )
-        for instance in instances
-    ]
+    best = []
+    for instance in instances:
+        most = ceil_div(saturated(OPERATIONS[instance.operation].extents(problem).k), instance.k_per_block)
+        code = book.code_of(instance)
+        predictions = (predict(instance, problem, n, code, rates) for n in split_ks if n == 1 or n <= most)
+        best.append(min(predictions, key=lambda prediction: prediction.seconds))
     return tuple(sorted(best, key=lambda prediction: prediction.seconds))
+
+
+@lru_cache(maxsize=64)  # all instances of a type have the same
+def _sizes(problem: ConvProblem, operation: str, dtype: str) -> tuple[int, int]:
+    """The compulsory bytes of a problem, and the elements that are written."""
+    record = OPERATIONS[operation]
+    return record.compulsory_bytes(problem, dtype), problem.elements(record.written)
 
 
 def _loads(instance: Instance) -> int:

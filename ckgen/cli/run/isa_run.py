@@ -177,17 +177,20 @@ def _record(item: Found, report: CodeReport, instance: Instance) -> dict[str, ob
 
 def _cells(report: CodeReport, instance: Instance) -> tuple[str, ...]:
     resources, main, load = report.resources, report.loop("main") or report.loop("math"), report.loop("load")
-    assert main is not None
-    hot, bound = main.hot, bound_of(report, instance)
-    ratio = "-" if main.valu_per_matrix is None else f"{main.valu_per_matrix:.2f}"
-    cells: tuple[object, ...] = (
+    bound = bound_of(report, instance)
+    cells: list[object] = [
         *(report.name, report.arch, resources.vgprs, resources.agprs, resources.sgprs),
         *(resources.vgpr_spills + resources.sgpr_spills, resources.scratch_bytes, resources.lds_bytes),
-        *(f"{report.waves:g}", resources.code_bytes, hot.matrix, hot.valu, hot.salu),
-        *(f"{hot.lds_read}/{hot.lds_write}", hot.loads, hot.waits, hot.barriers, ratio),
+        *(f"{report.waves:g}", resources.code_bytes),
+    ]
+    if main is None:  # a family without a matrix product has no main loop
+        return tuple(str(cell) for cell in cells) + ("-",) * len(LOOP_HEADERS)
+    hot, ratio = main.hot, "-" if main.valu_per_matrix is None else f"{main.valu_per_matrix:.2f}"
+    cells += [
+        *(hot.matrix, hot.valu, hot.salu, f"{hot.lds_read}/{hot.lds_write}", hot.loads, hot.waits, hot.barriers, ratio),
         *("-" if load is None else f"{load.valu_per_tile:.1f}", (load or main).exposed_loads),
         "-" if bound is None else str(bound),
-    )
+    ]
     return tuple(str(cell) for cell in cells)
 
 

@@ -63,3 +63,33 @@ def list_stored_runs(store_path: Path, as_json: bool) -> int:
 
 def _run_cells(origin: Origin) -> tuple[str, ...]:
     return origin.started, origin.device, origin.platform, origin.commit_id[:12], origin.library_digest[:12]
+
+
+def report_predicted(code: Path, outs: Sequence[Path], as_json: bool, sample: int | None) -> int:
+    """Write the predicted times of the zoo, or of a sample, to the one file of ``outs``, and show the slow classes."""
+    from ckgen.report.by_class import class_rows, make_study, study_problems, to_text
+
+    if len(outs) != 1 or outs[0].suffix != ".csv" or code.is_absolute():
+        raise click.UsageError(
+            "--predicted takes the name of a table relative to the current folder, and one --out .csv"
+        )
+    study = make_study(code.as_posix(), "instances.yaml", Path())
+    rows = tuple(class_rows(study, study_problems(sample)))
+    write_new(outs[0], to_text(study, rows), replace=True)
+    console.note(f"wrote {outs[0]}")
+    if as_json:
+        console.say_json([asdict(row) for row in rows])
+        return 0
+    slow = [row for row in rows if row.slow]
+    console.say(f"{study.arch}: {len(rows) - len(slow)} of {len(rows)} classes within the bar")
+    headers = ("operation", "order", "type", "set", "class", "part", "layers", "mean", "worst", "worst layer")
+    cells = [
+        (
+            *(row.operation, row.order, row.dtype, row.set_name, row.class_name, row.part, row.layers),
+            *(f"{row.mean:.2f}", f"{row.worst:.1f}", row.problem),
+        )
+        for row in slow
+    ]
+    if cells:
+        console.show_table(headers, cells, right=("layers", "mean", "worst"))
+    return 0

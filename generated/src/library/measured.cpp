@@ -11,9 +11,17 @@ const char* const names[] = {
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
+    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2",
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2",
@@ -31,6 +39,9 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1",
@@ -41,6 +52,9 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1",
@@ -52,24 +66,42 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2",
-    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2",
+    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2",
-    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2",
+    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4",
+    "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m8",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4",
@@ -83,6 +115,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2",
+    "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2",
     "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4",
@@ -101,17 +134,21 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_256x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x32x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1",
@@ -145,17 +182,21 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_256x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1",
@@ -165,12 +206,14 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1",
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1",
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
@@ -190,10 +233,12 @@ const char* const names[] = {
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1",
@@ -203,9 +248,17 @@ enum Position {
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
+    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2,
     grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2,
@@ -223,6 +276,9 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1,
@@ -233,6 +289,9 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1,
@@ -244,24 +303,42 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2,
-    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2,
+    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2,
-    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2,
+    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4,
+    grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m8,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2,
+    grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4,
@@ -275,6 +352,7 @@ enum Position {
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2,
+    grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x4_xdl32_v4x2x2_s2,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x128x32_w4x4_xdl32_v2x4x2_s2,
     grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4,
@@ -293,17 +371,21 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
-    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_256x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x32x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1,
@@ -337,17 +419,21 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
-    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_256x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1,
@@ -357,12 +443,14 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1,
-    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1,
-    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
@@ -382,10 +470,12 @@ enum Position {
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1,
@@ -534,6 +624,10 @@ const MeasuredProblem problems[] = {
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 929.1f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 503.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -831,10 +925,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 512.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 2013.6f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 515.9f, 2147483648},
     }},
@@ -885,10 +975,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 47.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 151.3f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 47.1f, 2147483648},
     }},
@@ -912,11 +998,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 2, 50.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 50.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -941,10 +1027,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 38.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 133.3f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 38.7f, 2147483648},
     }},
@@ -965,10 +1047,6 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 14.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 14.5f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 13x13 s2 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 4, 44.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1020,10 +1098,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 4630.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 4630.9f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 4645.8f, 2147483648},
-    }},
-    // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 18375.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1103,7 +1177,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 107.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 104.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1111,7 +1185,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 107.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 104.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1172,10 +1246,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 26.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 82.8f, 2147483648},
-    }},
-    // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 28.7f, 2147483648},
     }},
@@ -1189,15 +1259,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 12.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 11.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 12.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 11.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 30.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 27.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1213,19 +1283,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 2, 14.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 10.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 10.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1233,7 +1307,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.7f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1320,20 +1394,26 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.3f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 8.1f, 2147483648},
+    }},
+    // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.3f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 4, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1349,15 +1429,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 8.8f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 8.8f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 20.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 32, 10.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 32, 10.4f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1373,15 +1456,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.7f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.7f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 4, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.6f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1459,7 +1548,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.6f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1501,17 +1592,23 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.0f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1 on 3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 6.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 6.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -1579,7 +1676,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 665.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 613.4f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1671,7 +1768,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 230.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 204.2f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1704,6 +1801,10 @@ const MeasuredProblem problems[] = {
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 81.0f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 157.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1880,7 +1981,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 529.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 525.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2023,10 +2124,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 84.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 594.1f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 96.1f, 2147483648},
     }},
@@ -2050,7 +2147,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 159.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 154.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 154.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 154.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2073,6 +2172,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 13.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 46.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 46.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 46.6f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.4f, 2147483648},
     }},
@@ -2082,7 +2187,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 13.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 11.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2091,6 +2196,12 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 9.6f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 8, 19.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 19.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2102,7 +2213,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 10.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 9.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2113,6 +2224,12 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 10.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 10.6f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 41.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 41.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 41.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2135,6 +2252,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 6.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 14.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 14.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 14.4f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.4f, 2147483648},
     }},
@@ -2144,7 +2267,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2169,7 +2292,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2585.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2038.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2178,10 +2301,6 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 697.1f, 2147483648},
-    }},
-    // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 5397.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2193,7 +2312,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 660.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 523.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2205,7 +2324,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 1366.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 1355.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 1355.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 1355.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2217,7 +2338,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 177.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 142.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2226,6 +2347,12 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 8, 59.5f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 374.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 374.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 374.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2237,7 +2364,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 52.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 43.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2246,6 +2373,10 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 16, 23.0f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 119.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2257,15 +2388,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 21.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 18.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 74.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 68.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 74.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 68.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2282,15 +2413,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 62.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 52.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 21.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 20.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 21.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 20.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2302,15 +2433,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 8.6f, 2147483648},
+    }},
+    // G1 N32 K36 C256 3x3 on 25x25 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 27.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 27.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 27.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2322,19 +2459,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 14.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 10.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 10.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2346,23 +2487,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 10.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 9.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 9.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 9.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2370,7 +2515,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.0f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2386,11 +2531,13 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 2, 33.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 30.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 30.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 30.3f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 11.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.1f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2398,7 +2545,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 12.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 10.5f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2413,10 +2560,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 31.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 31.8f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 32.6f, 2147483648},
-    }},
-    // G2 N128 K128 C256 3x3 on 14x14 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 195.8f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2441,6 +2584,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.9f, 2147483648},
+    }},
+    // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
     }},
@@ -2450,7 +2599,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.4f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2465,24 +2614,32 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.8f, 2147483648},
+    }},
+    // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.7f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.7f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.8f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2490,19 +2647,22 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.0f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 14.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 128, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 128, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2514,23 +2674,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.5f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.8f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2538,7 +2704,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.0f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -2599,8 +2765,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.8f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2608,7 +2780,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.4f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2620,7 +2792,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 4, 103.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 97.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 97.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 97.5f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2647,8 +2821,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.8f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -2673,10 +2853,6 @@ const MeasuredProblem problems[] = {
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 111.1f, 2147483648},
-    }},
-    // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 830.8f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -2718,6 +2894,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 84.9f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 360.6f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 798.8f, 2147483648},
     }},
@@ -2727,7 +2907,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 711.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 598.8f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2787,7 +2967,13 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 37.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 35.4f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 218.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 218.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 218.0f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2799,7 +2985,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 241.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 185.3f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2815,7 +3001,13 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 56.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 52.5f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 126.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 126.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 126.3f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2827,7 +3019,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 157.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 152.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2847,7 +3039,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 26.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 24.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2856,6 +3048,10 @@ const MeasuredProblem problems[] = {
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 64.6f, 2147483648},
+    }},
+    // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 551.0f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2887,7 +3083,13 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 29.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 27.7f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 90.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 90.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 90.5f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2899,7 +3101,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 61.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 58.1f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2919,7 +3121,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 49.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.8f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2931,7 +3133,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 43.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2949,9 +3151,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 552.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 552.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 552.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 548.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 548.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 548.4f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2963,7 +3165,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 24.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 22.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2979,9 +3181,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 552.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 552.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 552.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 548.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 548.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 548.4f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2993,7 +3195,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 24.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 22.2f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3013,7 +3215,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 26.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 24.3f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3025,7 +3227,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 22.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 21.3f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3045,7 +3247,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 20.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 19.2f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3065,7 +3267,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3078,6 +3280,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 168.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 2431.0f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 323.2f, 2147483648},
     }},
@@ -3087,7 +3293,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 97.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 87.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3103,7 +3309,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 621.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 615.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 615.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 615.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3115,17 +3323,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 26.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 24.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 19.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 19.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 19.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 19.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3141,7 +3347,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 13.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3152,8 +3358,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 10.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 49.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 49.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 49.3f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 11.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3161,7 +3373,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 12.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 10.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3176,8 +3388,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 8.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 19.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 8, 19.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 19.6f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 8.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3185,17 +3403,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 8.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 7.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 7.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3211,7 +3427,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3222,8 +3438,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 5.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 14.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 14.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 14.9f, 2147483648},
+    }},
+    // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3231,7 +3453,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3244,6 +3466,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1442.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 22346.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 22346.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 22346.2f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2842.8f, 2147483648},
     }},
@@ -3253,7 +3481,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2620.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1429.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3268,6 +3496,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 363.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 5619.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 5619.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 5619.9f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 721.9f, 2147483648},
     }},
@@ -3277,7 +3511,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 665.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 364.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3292,6 +3526,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 4, 100.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 4, 1423.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 4, 1423.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 4, 1423.5f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 182.7f, 2147483648},
     }},
@@ -3301,7 +3541,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 168.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 93.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3316,6 +3556,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 35.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 16, 393.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 16, 393.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 16, 393.8f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 58.8f, 2147483648},
     }},
@@ -3325,7 +3571,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 55.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 34.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3338,24 +3584,30 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 16.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 16, 120.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 16, 120.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 16, 120.2f, 2147483648},
+    }},
+    // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 24.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 150.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 136.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 22.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 16.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 66.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 61.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 66.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 61.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3367,15 +3619,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 64.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 43.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 19.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 18.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 19.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 18.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3393,15 +3645,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 13.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 7.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3417,23 +3669,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 10.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3441,23 +3697,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 9.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 8.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3465,7 +3725,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3476,8 +3736,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 8.9f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 32.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 32.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 32.7f, 2147483648},
+    }},
+    // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.7f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3485,7 +3751,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 11.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.9f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3498,6 +3764,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 20.8f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 195.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 195.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 195.6f, 2147483648},
+    }},
+    // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.0f, 2147483648},
     }},
@@ -3507,7 +3779,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 13.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.7f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3520,8 +3792,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.6f, 2147483648},
+    }},
+    // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3529,7 +3807,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.3f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3544,24 +3822,32 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.6f, 2147483648},
+    }},
+    // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.5f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.5f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.7f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3569,23 +3855,26 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.0f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.3f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.3f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 13.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 64, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 64, 7.8f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3593,23 +3882,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.3f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.2f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.8f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.2f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.7f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.0f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3617,7 +3912,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.0f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -3674,8 +3969,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.6f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3683,17 +3984,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.3f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 11.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 11.9f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 11.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 11.9f, 2147483648},
+    }},
+    // G1 N128 K128 C256 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 101.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 101.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 101.3f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3705,7 +4010,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.8f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3720,8 +4025,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.6f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -3997,211 +4308,213 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 950.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 128, 914.7f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 950.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 128, 914.7f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 3772.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 3772.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 3772.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 256, 3557.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 256, 3557.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 256, 3557.4f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 949.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x4x4_s1, 32, 1019.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 128, 908.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 128, 908.9f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1287.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 128, 912.6f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1287.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 128, 912.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 508.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 508.9f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 1006.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 1008.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 32, 1008.9f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 16, 513.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 64, 511.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 587.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 588.1f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 7542.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 7195.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 912.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 912.6f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 480.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 468.4f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 480.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 468.4f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 480.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 462.6f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 648.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 466.3f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 648.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 466.3f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 480.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 468.4f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 480.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 468.4f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 1798.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 128, 1795.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 480.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 32, 480.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 128, 471.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 2268.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 256, 1839.7f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 648.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 466.3f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 648.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 466.3f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 480.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 468.4f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 480.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 468.4f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 128, 1795.5f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 478.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 480.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 64, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 462.6f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 648.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 466.3f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 648.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 466.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 16, 361.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 490.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 16, 361.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 513.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 490.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 914.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 715.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 970.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 1798.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 32, 970.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 16, 513.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 64, 496.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 587.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 588.1f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 7542.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 7195.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 912.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 912.6f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4219,23 +4532,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 3586.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 3586.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 3586.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 64, 3557.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 64, 3557.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1, 64, 3557.4f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 908.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 908.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 16, 950.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 908.9f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 912.6f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 912.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4250,8 +4563,8 @@ const MeasuredProblem problems[] = {
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 507.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 610.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 666.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 507.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 507.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4265,11 +4578,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 459.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 340.5f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 459.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 340.5f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4295,26 +4608,28 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 462.6f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 466.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 466.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 468.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 468.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
@@ -4326,20 +4641,20 @@ const MeasuredProblem problems[] = {
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 1898.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 1839.7f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 466.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 466.3f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4365,33 +4680,35 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 471.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 462.6f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 466.3f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 466.3f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 184.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 220.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 8, 184.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 8, 184.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 184.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 8, 220.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 8, 184.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 8, 184.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 341.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 361.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 610.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 666.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 361.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 8, 361.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4405,11 +4722,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 459.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 340.5f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 459.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 340.5f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4435,15 +4752,15 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 908.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 908.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 16, 917.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 908.9f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 912.6f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 1235.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 912.6f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4474,11 +4791,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 200.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 149.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 200.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 149.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4504,26 +4821,28 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 462.6f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 466.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 466.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 4, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 468.4f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 4, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 468.4f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
@@ -4535,8 +4854,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4544,11 +4863,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 466.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 466.3f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4574,15 +4893,15 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 462.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 471.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 462.6f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 466.3f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 628.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 466.3f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4613,11 +4932,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 200.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 149.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 200.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 149.5f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4643,15 +4962,15 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 239.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 32, 239.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 16, 245.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 239.4f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 325.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 243.1f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 325.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 243.1f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4677,26 +4996,28 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 126.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x4_s1, 4, 126.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 8, 128.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 127.8f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 169.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 127.1f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 169.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 127.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 1990.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 1990.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 1990.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 1997.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 1990.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 1990.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 1990.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 1997.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
@@ -4708,31 +5029,33 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 1990.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 1990.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 2000.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 32, 2000.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 8303.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 7952.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 2706.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 1995.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 2706.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 1995.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 510.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 510.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 510.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 517.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 510.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 510.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 510.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 517.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
@@ -4744,31 +5067,33 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 510.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 510.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 32, 520.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 32, 520.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 2101.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 2032.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 694.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 515.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 694.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 515.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 140.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 144.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 140.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 144.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
@@ -4780,20 +5105,20 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 140.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 16, 146.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 146.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 550.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 539.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 142.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 142.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4816,8 +5141,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 46.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 46.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 47.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 47.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4825,11 +5150,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 60.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 46.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 60.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 46.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4859,11 +5184,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 23.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 19.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 23.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 19.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4886,8 +5211,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 8, 46.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 46.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 4, 47.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 4, 47.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4895,11 +5220,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 60.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 46.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 60.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 46.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4929,73 +5254,75 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 23.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 19.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 23.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 19.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 18807.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 18846.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 18846.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 16, 18807.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 18846.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 18846.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 74066.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 74066.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1, 16, 74066.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 16, 18807.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 18807.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 18846.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 18846.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 75333.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 75304.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 25591.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 18840.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 25591.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 18840.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 4721.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 4728.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 4729.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 4721.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 4728.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 4729.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 18589.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 18589.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1, 8, 18589.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 4721.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 4721.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 4728.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 4728.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5003,34 +5330,37 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6413.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 4722.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6413.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 4722.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 1194.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 1194.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 2, 1194.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 1201.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 1194.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 1194.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 2, 1194.1f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 2, 1201.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 4, 4693.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 4, 4693.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1, 4, 4693.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 1194.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 1194.1f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 1205.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 1205.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5038,22 +5368,24 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1623.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1198.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1623.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1198.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 335.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 335.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 2, 335.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 341.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 335.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 2, 335.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 2, 335.8f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 341.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
@@ -5065,8 +5397,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 2, 335.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 335.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 4, 346.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 4, 346.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5074,22 +5406,24 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 456.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 340.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 456.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 339.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 102.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 1, 102.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 102.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 106.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 102.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 1, 102.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 102.3f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 106.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
@@ -5101,8 +5435,8 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v8x8x4_s1, 1, 103.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 103.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x4_xdl32_v8x4x4_s1, 1, 111.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 1, 111.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5110,89 +5444,88 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 105.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 139.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 104.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 529.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 510.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 517.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 517.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 815.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 529.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 532.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 510.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 517.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 517.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 815.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 1625.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 1625.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 1625.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 1987.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 1611.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 1611.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 1611.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 1611.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 567.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 573.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 649.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 510.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 128, 521.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 64, 548.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 4527.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 4005.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 718.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 515.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 718.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 515.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 141.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 209.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 141.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 64, 140.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 144.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 209.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 411.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 411.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 411.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 411.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 507.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 150.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 151.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 172.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 140.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 64, 146.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 64, 150.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 1141.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 1045.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 191.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 142.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 191.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 142.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5210,28 +5543,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 108.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 108.7f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 108.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 108.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 137.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 43.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 44.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 45.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 16, 51.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 295.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 285.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 56.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 43.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 56.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 43.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5251,16 +5583,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 34.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 34.7f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 34.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 34.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 45.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 8, 18.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 16, 18.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 8, 20.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 20.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5268,11 +5599,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 21.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 17.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 21.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 17.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5290,10 +5621,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 15.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 15.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 15.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 15.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 19.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5307,11 +5637,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 12.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 11.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 12.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 11.2f, 2147483648},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -5388,18 +5718,18 @@ const MeasuredProblem problems[] = {
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1, 4, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 4, 9.1f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1, 4, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 4, 9.1f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 10.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 12.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 12.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 10.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 8, 10.6f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5413,7 +5743,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 9.2f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5436,8 +5766,8 @@ const MeasuredProblem problems[] = {
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 1, 28.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 2, 30.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 2, 30.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 1, 28.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 1, 28.0f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5451,29 +5781,29 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 11.9f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 11.8f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 9.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 4, 9.3f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 9.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 4, 9.3f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 10.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 12.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 12.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 10.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 8, 10.9f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5483,31 +5813,35 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.7f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.1f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 64, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.2f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.4f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5515,81 +5849,112 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 64, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.2f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.1f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
+    }},
+    // G16 N16 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 9.8f, 2147483648},
+    }},
+    // G16 N16 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 9.8f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16, 32, 9.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 18.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 1, 5.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16, 128, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 32, 10.1f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 13.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.4f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5597,55 +5962,59 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 11.1f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 11.1f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.1f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.1f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 9.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 9.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 9.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 11.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 128, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m8, 128, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.6f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 12.1f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 10.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.8f, 2147483648},
+    }},
+    // G2 N64 K3 C3 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.3f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 15.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.9f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 12.1f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5653,25 +6022,29 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 10.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.8f, 2147483648},
+    }},
+    // G2 N64 K5 C5 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.3f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 15.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.9f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 12.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 12.1f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5679,11 +6052,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -5737,7 +6110,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 9.0f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.4f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -5759,10 +6132,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 1073.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 1073.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 1073.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 32, 1226.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 1038.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 128, 1038.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 1038.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 128, 1038.8f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5772,11 +6145,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 411.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 128, 266.0f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 411.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 128, 254.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5790,9 +6163,9 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 315.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 316.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 316.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5802,15 +6175,15 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 616.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 546.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 254.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 254.8f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5828,10 +6201,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 525.3f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5841,11 +6214,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 132.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 132.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5861,10 +6234,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 525.3f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5878,11 +6251,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 132.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 132.5f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5900,10 +6273,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 540.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 525.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 525.3f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5913,86 +6286,86 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 132.5f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 132.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 92.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 120.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 128, 84.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 106.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 64, 145.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 92.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 120.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 16, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 128, 84.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 106.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 64, 145.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 235.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 273.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 540.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 256, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 268.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 128, 268.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 120.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 126.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 126.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 64, 108.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 128, 126.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 128, 126.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 616.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 546.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 254.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 254.8f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 16, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, 64, 155.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 64, 155.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2, 64, 155.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 64, 155.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v4x4x2_s2, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 16, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w4x2_xdl32_v4x2x2_s2, 64, 155.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 64, 155.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w4x2_xdl32_v4x2x2_s2, 64, 155.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 64, 155.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 1038.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 1038.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 1038.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 1074.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 32, 1038.8f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1, 16, 159.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 16, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x64x32_w0x2_xdl32_v8x8x4_s1, 64, 155.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x2_xdl32_v8x8x4_s1, 64, 155.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x4_s1, 64, 155.2f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 312.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 304.2f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 254.8f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 254.8f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6006,9 +6379,9 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 8, 161.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 162.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 171.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 218.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 162.4f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6022,11 +6395,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 152.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 107.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 152.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 107.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6047,7 +6420,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 525.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 527.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 525.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6057,15 +6430,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 149.8f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 132.5f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 132.5f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6084,7 +6457,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 525.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 527.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 525.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6094,15 +6467,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 149.8f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 132.5f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 132.5f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6123,7 +6496,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 525.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 527.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 525.3f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6133,38 +6506,38 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 159.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 149.8f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 132.5f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 132.5f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 32, 47.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 55.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 47.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 64, 47.2f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 78.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 32, 47.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 32, 55.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 47.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 64, 47.2f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 78.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 113.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 171.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 218.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 110.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 110.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 110.3f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 32, 55.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 55.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v8x8x4_s1, 64, 55.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 64, 55.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 58.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
@@ -6173,11 +6546,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 152.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 107.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 152.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 107.2f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6198,7 +6571,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 1038.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 1038.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 1038.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 1040.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 1038.8f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6212,16 +6585,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 254.8f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 364.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 254.8f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 4, 46.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 4, 46.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1, 4, 46.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
@@ -6232,8 +6604,8 @@ const MeasuredProblem problems[] = {
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 90.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 94.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 94.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 90.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 90.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6247,11 +6619,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 66.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 51.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 66.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 49.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6272,7 +6644,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 525.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 527.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 525.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6286,11 +6658,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 132.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 132.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6309,7 +6681,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 525.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 527.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 525.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6323,11 +6695,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 132.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 132.5f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6348,7 +6720,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 525.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 525.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 527.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 525.3f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6362,11 +6734,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 132.5f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 187.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 132.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6383,8 +6755,8 @@ const MeasuredProblem problems[] = {
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 90.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 91.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 91.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 90.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 90.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6398,11 +6770,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 66.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 49.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 66.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 49.2f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6423,7 +6795,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 268.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 268.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 268.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 274.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 32, 268.6f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6437,11 +6809,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 99.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 71.4f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 99.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 71.4f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6462,7 +6834,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 140.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 140.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 140.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 141.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 140.2f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -6476,11 +6848,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 54.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 40.0f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 54.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 40.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6501,7 +6873,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 2338.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 2338.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 2338.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 2373.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 32, 2338.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6515,11 +6887,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 816.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 564.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 816.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 564.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6540,7 +6912,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 598.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 598.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 598.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 604.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 32, 598.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6554,11 +6926,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 147.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 147.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6576,10 +6948,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 159.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 159.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 159.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 159.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 159.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6593,11 +6964,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 58.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 42.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 58.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 42.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6613,9 +6984,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 48.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 48.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
@@ -6630,11 +7001,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 21.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 17.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 21.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 17.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6648,9 +7019,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 18.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 19.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
@@ -6665,11 +7036,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6685,9 +7056,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 48.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 48.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 48.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
@@ -6702,11 +7073,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 21.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 17.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 21.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 17.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6720,9 +7091,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 18.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 19.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 19.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
@@ -6737,11 +7108,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6760,7 +7131,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 21607.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 21607.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 21607.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 32, 21764.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 21607.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6774,11 +7145,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 7294.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 5048.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 7294.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 5048.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6797,7 +7168,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 5425.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 5425.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 5425.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 5484.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 5425.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6811,11 +7182,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1830.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1268.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1830.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1268.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6834,7 +7205,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 1370.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 1370.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 1370.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 1, 1375.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 1370.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6848,11 +7219,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 466.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 325.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 466.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 325.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6884,11 +7255,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 134.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 95.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 134.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 95.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6922,32 +7293,32 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 44.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 32.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 44.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 32.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 83.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 92.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 93.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 176.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 172.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 83.7f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 92.8f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 93.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 176.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 172.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 464.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 464.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 464.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 16, 616.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 448.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 448.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 448.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 448.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6961,11 +7332,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 147.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 209.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 147.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6983,10 +7354,10 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 121.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 121.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 121.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 16, 159.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 120.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 120.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 120.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 120.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7000,11 +7371,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 58.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 42.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 58.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 42.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7025,7 +7396,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 35.9f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 35.9f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 35.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 16, 45.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 35.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7039,11 +7410,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 20.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 16.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 20.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 16.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7064,7 +7435,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 15.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 15.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 15.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 16, 17.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 15.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7078,11 +7449,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 9.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 9.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7105,7 +7476,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 9.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 9.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 9.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 16, 10.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 9.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7119,11 +7490,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.1f, 2147483648},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -7131,11 +7502,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.9f, 2147483648},
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 7.9f, 2147483648},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.7f, 2147483648},
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 7.9f, 2147483648},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
@@ -7210,9 +7581,8 @@ const MeasuredProblem problems[] = {
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 8.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 8.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 8.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 16, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.2f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7226,7 +7596,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 7.8f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7235,7 +7605,6 @@ const MeasuredProblem problems[] = {
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.7f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
@@ -7245,9 +7614,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 13.0f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 13.4f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 13.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 13.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 13.4f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
@@ -7262,11 +7631,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.4f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 9.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.3f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7281,9 +7650,8 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 9.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 9.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 16, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.4f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7293,207 +7661,251 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.9f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 64, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.2f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 32, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1, 64, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.8f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1, 32, 7.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.1f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.1f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+    }},
+    // G16 N16 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.0f, 2147483648},
+    }},
+    // G16 N16 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.0f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 13.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.9f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 9.1f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.4f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.0f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.0f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 7.8f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 9.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 7.8f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 8.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 8.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 10.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 128, 7.4f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 10.8f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.4f, 2147483648},
+    }},
+    // G2 N64 K3 C3 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.9f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 13.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.5f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 10.8f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 7.2f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 9.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.4f, 2147483648},
+    }},
+    // G2 N64 K5 C5 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.9f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 13.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.5f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 10.8f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 7.2f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -7539,7 +7951,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.9f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.2f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.2f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -7547,11 +7967,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.5f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.0f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 18.6f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 17.1f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7572,7 +7992,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 1073.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 1073.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 1073.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 32, 1073.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 1073.6f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7582,11 +8002,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 365.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 202.5f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 361.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 198.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7601,8 +8021,8 @@ const MeasuredProblem problems[] = {
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 211.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 273.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 245.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 273.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7616,11 +8036,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 365.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 202.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 361.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 198.4f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7641,7 +8061,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 540.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 16, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 8, 540.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7651,11 +8071,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 186.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 105.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 184.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 103.1f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7676,7 +8096,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 540.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 16, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 8, 540.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7690,11 +8110,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 186.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 105.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 184.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 103.1f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7715,7 +8135,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 8, 540.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 16, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 8, 540.2f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7725,29 +8145,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 186.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 105.2f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 184.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 103.1f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 69.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 90.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 90.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 107.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2, 32, 69.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 90.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 90.5f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 107.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 207.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 273.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 16, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 245.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 273.6f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7761,11 +8181,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 365.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 202.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 361.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 198.4f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7786,7 +8206,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 1073.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 1073.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 1073.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 8, 1073.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 1073.6f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7796,11 +8216,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 365.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 202.5f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 361.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 198.4f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7815,8 +8235,8 @@ const MeasuredProblem problems[] = {
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 109.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 173.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 207.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 109.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 109.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7830,11 +8250,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 142.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 80.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 140.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 79.0f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7855,7 +8275,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 540.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 540.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7865,11 +8285,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 186.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 105.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 184.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 103.1f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7888,7 +8308,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 540.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 540.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7902,11 +8322,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 186.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 105.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 184.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 103.1f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7927,7 +8347,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 540.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 540.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 540.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 540.2f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7937,29 +8357,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 186.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 105.2f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 184.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 103.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 38.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 16, 44.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 16, 38.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 38.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1, 16, 44.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 16, 38.4f, 2147483648},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 57.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 107.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 8, 173.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 16, 207.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 107.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 107.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7973,11 +8393,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 142.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 80.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 140.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 79.0f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7998,7 +8418,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 1, 1070.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 1, 1070.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 1, 1070.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 2, 1073.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 1, 1070.6f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8008,11 +8428,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 365.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 202.5f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 361.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 198.4f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8029,8 +8449,8 @@ const MeasuredProblem problems[] = {
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 90.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 90.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 90.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 90.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 90.4f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8044,11 +8464,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 64.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 38.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 64.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 37.9f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8079,11 +8499,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 183.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 105.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 181.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 103.1f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8116,11 +8536,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 183.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 105.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 181.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 103.1f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8151,11 +8571,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 183.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 105.2f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 181.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 103.1f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8172,8 +8592,8 @@ const MeasuredProblem problems[] = {
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 90.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 90.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 90.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 90.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 90.4f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8187,11 +8607,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 64.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 38.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 64.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 37.9f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8212,7 +8632,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 273.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 273.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 273.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 8, 273.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 273.6f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8222,11 +8642,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 97.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 56.5f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 96.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 55.5f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8247,7 +8667,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 140.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 2, 140.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 2, 140.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 140.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 2, 140.2f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -8257,48 +8677,48 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 52.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 32.2f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 51.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 31.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 32, 176.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 32, 176.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 32, 177.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 64, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 64, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 64, 164.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 32, 176.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 32, 176.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 32, 177.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 64, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 64, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 64, 164.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 2407.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 2407.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 2407.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 2407.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 2407.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 32, 176.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x2_xdl32_v8x8x4_s1, 32, 176.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_256x128x32_w0x4_xdl32_v8x8x4_s1, 32, 210.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 64, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x2_xdl32_v8x8x4_s1, 64, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_256x128x32_w0x4_xdl32_v8x8x4_s1, 128, 169.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 2676.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 2416.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 816.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 448.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 806.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 438.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8317,25 +8737,25 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 607.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 607.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 607.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 607.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 607.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 32, 51.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x128x32_w0x2_xdl32_v8x8x4_s1, 32, 51.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_256x128x32_w0x4_xdl32_v8x8x4_s1, 32, 60.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_256x128x32_w0x4_xdl32_v8x8x4_s1, 64, 55.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 679.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 618.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 212.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 119.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 210.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 117.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8354,7 +8774,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 157.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 157.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 157.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 158.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 157.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8364,15 +8784,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 180.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 165.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 60.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 36.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 59.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 36.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8391,7 +8811,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 47.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 47.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 47.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 48.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 47.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8405,11 +8825,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 23.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 15.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 22.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 15.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8426,7 +8846,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 19.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 19.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 19.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 19.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 19.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8440,11 +8860,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 13.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8463,7 +8883,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 47.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 47.8f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 47.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 48.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 47.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8477,11 +8897,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 23.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 15.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 22.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 15.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8498,7 +8918,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 19.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 4, 19.0f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 4, 19.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 19.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 19.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8512,11 +8932,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 13.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8535,7 +8955,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 1, 22405.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 1, 22405.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 1, 22405.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 22555.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 1, 22405.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8549,11 +8969,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 7721.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 4210.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 7632.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 4120.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8572,7 +8992,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 1, 5605.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 1, 5605.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 1, 5605.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 16, 5664.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 1, 5605.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8586,11 +9006,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 1953.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 1070.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 1930.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 1048.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8609,7 +9029,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 1, 1405.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 1, 1405.1f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 1, 1405.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 8, 1438.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 1, 1405.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8623,11 +9043,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 504.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 279.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 498.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 273.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8646,7 +9066,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 1, 383.7f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 1, 383.7f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 1, 383.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 4, 400.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 1, 383.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8660,11 +9080,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 145.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 83.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 143.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 81.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8683,7 +9103,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 1, 114.9f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 1, 114.9f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 1, 114.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 1, 119.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 1, 114.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8697,89 +9117,89 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 47.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 28.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 47.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 27.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 82.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 32, 83.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 83.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 152.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 67.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 68.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 68.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 149.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 82.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 32, 83.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 83.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 152.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 67.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 68.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 68.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 149.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 473.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 473.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 473.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 607.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 459.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 459.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 459.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 459.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 32, 82.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 111.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 128, 67.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 64, 102.7f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 120.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 1608.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 1218.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 232.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 119.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 229.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 117.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 26.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 32, 27.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 27.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 64, 24.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 64, 25.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 64, 25.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 43.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 26.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 32, 27.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 27.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 64, 24.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 64, 25.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 64, 25.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 43.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 123.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 123.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 123.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 158.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 122.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 64, 122.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 122.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 122.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 32, 26.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 32, 33.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x128x32_w0x4_xdl32_v4x8x4_s1, 64, 24.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x128x32_w0x2_xdl32_v4x8x4_s1, 64, 32.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 35.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 410.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 319.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 64.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 36.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 64.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 36.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8800,7 +9220,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 36.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 36.5f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 36.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 45.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 36.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8810,15 +9230,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 110.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 89.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 21.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 15.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 21.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 15.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8841,7 +9261,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 15.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 15.2f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 15.2f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 17.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 15.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8851,15 +9271,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 36.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 35.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 9.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 11.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 9.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8880,7 +9300,7 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 9.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 16, 9.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 16, 9.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 16, 10.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 9.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8890,15 +9310,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 18.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 64, 18.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.0f, 2147483648},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -8906,11 +9326,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 7.8f, 2147483648},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 7.8f, 2147483648},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
@@ -8949,6 +9369,14 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 4.3f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 4.3f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
@@ -8985,8 +9413,8 @@ const MeasuredProblem problems[] = {
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 32, 8.5f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 32, 8.5f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 7.8f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -9000,11 +9428,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9021,8 +9449,8 @@ const MeasuredProblem problems[] = {
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 13.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 4, 14.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 4, 14.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 13.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 13.3f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9036,11 +9464,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.6f, 2147483648},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.5f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -9055,8 +9483,8 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 8.0f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 32, 8.6f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 32, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.1f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -9066,31 +9494,35 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 32, 7.7f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 64, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9098,81 +9530,114 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m8, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 32, 7.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1, 64, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.3f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1, 32, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.1f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 32, 7.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.3f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 7.6f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.1f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.3f, 2147483648},
+    }},
+    // G16 N16 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8, 64, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.8f, 2147483648},
+    }},
+    // G16 N16 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8, 64, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.8f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 13.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.9f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 8.7f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9180,83 +9645,101 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.7f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.7f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 7.6f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v2x2x2_s1, 32, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 7.6f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 32, 8.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 32, 9.8f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 128, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.2f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 9.6f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
+    }},
+    // G2 N64 K3 C3 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.7f, 2147483648},
+    }},
+    // G2 N64 K3 C3 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.7f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 12.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.4f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 9.6f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 7.3f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
     }},
     // G2 N64 K3 C3 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 3, 3, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
+    }},
+    // G2 N64 K5 C5 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.7f, 2147483648},
+    }},
+    // G2 N64 K5 C5 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 7.7f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 32, 12.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.4f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 10.8f, 2147483648},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 64, 9.6f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 7.3f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
     }},
     // G2 N64 K5 C5 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 64, 5, 5, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -9309,16 +9792,24 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.0f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.0f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.3f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 7.8f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 17.3f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 15.7f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
