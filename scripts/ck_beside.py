@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -161,16 +162,31 @@ def _sources(timed: Timed, turned: bool) -> dict[str, Any]:
 
 
 def simulate_ours(names: Sequence[str], arch: str, folder: Path) -> dict[str, Any]:
-    """The records of `ckgen isa --simulate` by name; an earlier run's are kept if it had the same instances."""
+    """The records of `ckgen isa --simulate` by name, with the resources of `ckgen isa`; an earlier run's are kept
+    if it had the same instances."""
     file = folder / f"ours_{arch}.json"
-    known = {item["name"]: item for item in json.loads(file.read_text(encoding="utf-8"))} if file.exists() else {}
+    known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if not set(names) <= set(known):
-        words = [sys.executable, "-m", "ckgen", "isa", *names, "--arch", arch, "--simulate", "--json", "--quiet"]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        done = subprocess.run(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        file.write_text(done.stdout, encoding="utf-8")
-        known = {item["name"]: item for item in json.loads(done.stdout)}
+        known = {item["name"]: item for item in _isa(names, arch, "--simulate")}
+        for item in _isa(names, arch):
+            known[item["name"]]["resources"] = item["resources"]
+        file.write_text(json.dumps(known), encoding="utf-8")
     return known
+
+
+def _isa(names: Sequence[str], arch: str, *options: str) -> list[dict[str, Any]]:
+    words = [sys.executable, "-m", "ckgen", "isa", *names, "--arch", arch, *options, "--json", "--quiet"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def _words(error: Exception) -> str:
+    """The first line of an error, without names of kernels, which are long, and paths."""
+    return re.sub(
+        r"_Z\w+", "the kernel", re.sub(r"\S*/\S+\.host.* ended", "the program ended", str(error).splitlines()[0])
+    )
 
 
 @click.command()
@@ -195,7 +211,7 @@ def main(folder: Path, archs: Sequence[str], patterns: Sequence[str], write: boo
             try:
                 known.append(find(Path(ck), row, arch, folder))
             except (CkgenError, Fault, Unsupported, ValueError) as error:
-                known.append(Found(row.name, arch, failed=str(error).splitlines()[0]))
+                known.append(Found(row.name, arch, failed=_words(error)))
             click.echo(f"{arch} {row.name}: {known[-1].failed or 'right, and simulated'}", err=True)
             file.write_text(json.dumps([asdict(each) for each in known], indent=1), encoding="utf-8")
     names = list(dict.fromkeys([*(row.ours for row in ROWS), *MORE]))

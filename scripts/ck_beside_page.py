@@ -177,13 +177,17 @@ def _work(known: Sequence[Found], by_name: Rows, ours: Ours) -> Table:
     for found in known:
         if found.failed:
             continue
-        own = ours[found.arch][by_name[found.row].ours]["results"]["L2"]
-        kinds = (("CK", found.workgroups, found.sources["L2"]), ("ckgen", own["workgroups"], own))
-        for name, groups, source in kinds:
+        record = ours[found.arch][by_name[found.row].ours]
+        own = record["results"]["L2"]
+        kinds = (
+            ("CK", found.workgroups, found.sources["L2"], found.resources),
+            ("ckgen", own["workgroups"], own, record["resources"]),
+        )
+        for name, groups, source, resources in kinds:
             mix, waves = _mix(source["roles"]), sum(role["waves"] for role in source["roles"])
             shown = [f"{mix(kind):.2f}" for kind in ("vector", "scalar", "lds", "load")]
             barriers = f"{mix('wait'):.2f}, {mix('barrier'):.2f}"
-            used = f"{found.resources['vgprs']}, {found.resources['lds_bytes']}" if name == "CK" else ""
+            used = f"{resources['vgprs']}, {resources['lds_bytes']}"
             yield (found.row, found.arch, name, f"{groups * waves / _SIMDS:g}", *shown, barriers, used)
 
 
