@@ -26,7 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this checkout's ckgen, installed or not
 
 from ck_beside_page import page
-from ck_beside_rows import LIBRARY, LISTS, MORE, POINTWISE, PROBLEMS, ROWS, Found, Row
+from ck_beside_rows import LIBRARY, LISTS, MORE, POINTWISE, ROWS, Found, Row
 
 from ckgen.build.toolchain import find_toolchain
 from ckgen.conv.dtypes import element_of
@@ -132,7 +132,7 @@ def find(ck: Path, row: Row, arch: str, folder: Path) -> Found:
     """Compile, check and simulate a row. An instance whose result is wrong is not timed."""
     found, emulator = Found(row.name, arch), Emulator(folder / "handlers")
     program = compiled(ck, row, arch, folder)
-    for problem in PROBLEMS[row.special]:
+    for problem in row.problems:
         found.type, found.checks[str(problem)] = check(emulator, program, row, problem)
     if not max(found.checks.values()) <= 1:
         found.failed = "a result differs from float64 by more than the tolerance"
@@ -200,6 +200,7 @@ def main(folder: Path, archs: Sequence[str], patterns: Sequence[str], write: boo
     if not ck or not (Path(ck) / "include" / "ck").is_dir():
         raise click.UsageError("set CK_SRC to a checkout of composable_kernel")
     folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
     file = folder / "rows.json"
     known = [Found(**each) for each in json.loads(file.read_text(encoding="utf-8"))] if file.exists() else []
     known = [each for each in known if not each.failed]  # these are tried again

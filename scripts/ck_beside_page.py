@@ -82,13 +82,14 @@ def page(rows: Sequence[Row], known: Sequence[Found], ours: Ours, more: Sequence
     flags = "-lsr-drop-solution=1 -enable-post-misched=0 -amdgpu-early-inline-all=true -amdgpu-function-calls=false"
     short = REVISION[:9]
     parts = [HEAD.format(revision=REVISION, short=short, compiler=compiler, flags=flags)]
+    parts.append(_summary(known, by_name, ours))
     parts.append(CYCLES.format(unit=f"{_UNIT:,}"))
     for arch, records in ours.items():
         timed = [each for each in known if each.arch == arch and not each.failed]
         if timed:
             parts.append(f"### {arch}\n")
             parts.append(_table(_cycles(timed, by_name, records, more)))
-            parts.append(_means(timed, by_name, records))
+            parts.append(_means(known, by_name, ours, arch))
     parts.append(WORK)
     parts.append(_table(_work(known, by_name, ours)))
     parts.append(WAIT)
@@ -153,16 +154,39 @@ def _class(row: Row) -> tuple[str, str]:
     return row.operation, row.special
 
 
-def _means(timed: Sequence[Found], by_name: Rows, records: Mapping[str, Any]) -> str:
-    plain = [found for found in timed if not by_name[found.row].with_flags]
-    words = []
-    for source in _SOURCES:
-        ratios = [
-            ck_cycles(found, source, by_name[found.row].tile) / our_cycles(records[by_name[found.row].ours], source)
-            for found in plain
-        ]
-        words.append(f"{exp(sum(map(log, ratios)) / len(ratios)):.2f} ({source})")
-    return f"Geometric mean of {len(plain)} ratios, without the rows with CK's flags: {', '.join(words)}.\n"
+def _ratios(known: Sequence[Found], by_name: Rows, ours: Ours, arch: str, source: str) -> list[float]:
+    """CK's cycles over ckgen's, without the rows with CK's flags."""
+    ratios = []
+    for found in known:
+        row = by_name[found.row]
+        if found.arch == arch and not found.failed and not row.with_flags:
+            ratios.append(ck_cycles(found, source, row.tile) / our_cycles(ours[arch][row.ours], source))
+    return ratios
+
+
+def _mean(ratios: Sequence[float]) -> str:
+    return f"{exp(sum(map(log, ratios)) / len(ratios)):.2f}"
+
+
+def _means(known: Sequence[Found], by_name: Rows, ours: Ours, arch: str) -> str:
+    each = {source: _ratios(known, by_name, ours, arch, source) for source in _SOURCES}
+    words = ", ".join(f"{_mean(ratios)} ({source})" for source, ratios in each.items())
+    return f"Geometric mean of {len(each['L2'])} ratios, without the rows with CK's flags: {words}.\n"
+
+
+def _summary(known: Sequence[Found], by_name: Rows, ours: Ours) -> str:
+    """One line per architecture: the mean, and how often ckgen needs fewer cycles."""
+    lines = []
+    for arch in ours:
+        each = {source: _ratios(known, by_name, ours, arch, source) for source in _SOURCES}
+        if each["L2"]:
+            words = " and ".join(f"{_mean(ratios)} (inputs from {source})" for source, ratios in each.items())
+            fewer = ", ".join(f"{sum(ratio > 1 for ratio in ratios)} ({source})" for source, ratios in each.items())
+            lines.append(
+                f"- {arch}: CK's kernels take {words} times the cycles of ckgen's with the same tile, geometric means"
+                f" of {len(each['L2'])} kernels. ckgen needs fewer cycles in {fewer} of them."
+            )
+    return "In short, by this model:\n\n" + "\n".join(lines) + "\n"
 
 
 def _mix(roles: Sequence[Any]) -> Callable[[str], float]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ckgen.conv.problem import make_problem
+from ckgen.conv.problem import ConvProblem, make_problem
 
 WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 DEFAULT, POINTWISE = "Default", "Filter1x1Stride1Pad0"
@@ -45,6 +45,12 @@ class Row:
     @property
     def operation(self) -> str:
         return DATA if self.kind == "data" else WEIGHT
+
+    @property
+    def problems(self) -> tuple[ConvProblem, ...]:
+        """The problems that it is checked on."""
+        deeper = 8 if self.kind == "two_stage" else 1  # its pipeline needs a dozen steps
+        return tuple(replace(problem, batch=deeper * problem.batch) for problem in PROBLEMS[self.special])
 
     @property
     def name(self) -> str:

@@ -125,22 +125,26 @@ def compile_program(
     with the compiler's errors."""
     clang = find_toolchain().device_compiler(arch)
     files = [path.read_bytes() for path in (source, _RECORDER, first) if path]
-    text = repr((clang, files, arch, flags, device, _DEVICE, _HOST))
     flags = (*(("-include", str(first)) if first else ()), *flags)
-    stem = folder / f"{source.stem}_{arch}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
-    assembly, code, host = (stem.with_name(f"{stem.name}{end}") for end in (".s", ".co", ".host"))
+    stem = folder / f"{source.stem}_{arch}_{_digest(clang, files, arch, flags, device, _DEVICE)}"
+    host = folder / f"{source.stem}_{_digest(clang, files, flags, _HOST)}.host"  # it is the same for all architectures
+    assembly, code = (stem.with_name(f"{stem.name}{end}") for end in (".s", ".co"))
     if not assembly.exists():
         _compile(clang, (f"--offload-arch={arch}", *_DEVICE, *flags, *device, str(source)), assembly)
     if not code.exists():
         _compile(clang, ("-x", "assembler", "-target", "amdgcn-amd-amdhsa", f"-mcpu={arch}", str(assembly)), code)
     if not host.exists():
-        recorder = stem.with_name(f"{stem.name}.recorder.o")
+        recorder = host.with_suffix(".o")
         _compile(clang, ("-std=c++17", "-O1", "-c", str(_RECORDER)), recorder)
         parts = ("-x", "none", str(recorder), "-no-hip-rt", "-lstdc++", "-lm")
         _compile(clang, (f"--offload-arch={arch}", *_HOST, *flags, str(source), *parts), host)
     written = assembly.read_text(encoding="utf-8")
     return Program(arch, read_kernels(written), read_arguments(written), CodeObject.read(code), host)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _compile(clang: Sequence[str], arguments: Sequence[str], target: Path) -> None:
