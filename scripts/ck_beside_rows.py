@@ -9,6 +9,7 @@ from ckgen.conv.problem import ConvProblem, make_problem
 
 WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 DEFAULT, POINTWISE = "Default", "Filter1x1Stride1Pad0"
+WITH_FLAGS = ", CK's flags"  # the end of a row's name
 # CK's lists of f16 instances: the header below its folder of instances, and the list for a specialization.
 LIBRARY = "ck/library/tensor_operation_instance/gpu"
 _WEIGHT_LAYOUTS = "kNdim, ck_layout::NHWGC, ck_layout::GKYXC, ck_layout::NHWGK"
@@ -58,7 +59,7 @@ class Row:
         words = [operation, "1x1" if self.special == POINTWISE else "3x3", "x".join(map(str, self.tile))]
         words += [f"{self.waves} wave{'s' if self.waves > 1 else ''}"]
         words += ["two stages"] if self.kind == "two_stage" else []
-        return " ".join(words) + (", CK's flags" if self.with_flags else "")
+        return " ".join(words) + (WITH_FLAGS if self.with_flags else "")
 
 
 def _ours(operation: str, rest: str) -> str:
