@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, log, prod
 from typing import Any
 
-from ck_beside_rows import WITH_FLAGS, Found, Row
+from ck_beside_rows import Found, Row
 
 REVISION = "8e22e1ae31bbf7086f69d8724e027676791d351a"
 _UNIT = 128 * 128 * 32  # multiply-adds to which cycles are scaled
@@ -142,7 +142,8 @@ def _cycles(timed: Sequence[Found], by_name: Rows, records: Mapping[str, Any], m
             theirs, own = ck_cycles(found, source, row.tile), our_cycles(records[row.ours], source)
             plain = _scaled(found.sources[source]["cycles_per_tile"], row.tile)
             bracket = f" ({plain:.0f})" if found.turned else ""
-            cells += [f"{theirs:.0f}{bracket}", f"{own:.0f}", f"{theirs / own:.2f}"]
+            other = "" if _tile_of(row.ours) == row.tile else f" ({'x'.join(map(str, _tile_of(row.ours)))})"
+            cells += [f"{theirs:.0f}{bracket}", f"{own:.0f}{other}", f"{theirs / own:.2f}"]
         rivals = {other.ours for other in by_name.values() if _class(other) == _class(row)}
         rivals |= {name for name in more if row.special == "Default" and f"2d_{row.operation[13:]}_" in name}
         best = min((records[name] for name in rivals), key=lambda record: our_cycles(record, "L2"))
@@ -159,7 +160,7 @@ def _ratios(known: Sequence[Found], by_name: Rows, ours: Ours, arch: str, source
     ratios = []
     for found in known:
         row = by_name[found.row]
-        if _plain(found, arch):
+        if _plain(found, row, arch):
             ratios.append(ck_cycles(found, source, row.tile) / our_cycles(ours[arch][row.ours], source))
     return ratios
 
@@ -171,11 +172,12 @@ def _mean(ratios: Sequence[float]) -> str:
 def _means(known: Sequence[Found], by_name: Rows, ours: Ours, arch: str) -> str:
     each = {source: _ratios(known, by_name, ours, arch, source) for source in _SOURCES}
     words = ", ".join(f"{_mean(ratios)} ({source})" for source, ratios in each.items())
-    return f"Geometric mean of {len(each['L2'])} ratios, without the rows with CK's flags: {words}.\n"
+    return f"Geometric mean of {len(each['L2'])} ratios, of rows with the same flags and tile: {words}.\n"
 
 
-def _plain(found: Found, arch: str) -> bool:
-    return found.arch == arch and not found.failed and not found.row.endswith(WITH_FLAGS)
+def _plain(found: Found, row: Row, arch: str) -> bool:
+    """True if a row counts for means: with the same flags and the same tile."""
+    return found.arch == arch and not found.failed and not row.with_flags and row.tile == _tile_of(row.ours)
 
 
 def _vector_ratio(found: Found, record: Any) -> float:
@@ -199,9 +201,8 @@ def _summary(known: Sequence[Found], by_name: Rows, ours: Ours) -> str:
             more = ", ".join(
                 f"{sum(_is_loss(ratio) for ratio in ratios)} ({source})" for source, ratios in each.items()
             )
-            vector = [
-                _vector_ratio(found, ours[arch][by_name[found.row].ours]) for found in known if _plain(found, arch)
-            ]
+            pairs = [(found, by_name[found.row]) for found in known]
+            vector = [_vector_ratio(found, ours[arch][row.ours]) for found, row in pairs if _plain(found, row, arch)]
             lines.append(
                 f"- {arch}: CK's kernels take {words} times the cycles of ckgen's with the same tile, geometric means"
                 f" of {len(each['L2'])} kernels. ckgen needs more cycles in {more} of them. CK's"

@@ -9,7 +9,6 @@ from ckgen.conv.problem import ConvProblem, make_problem
 
 WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 DEFAULT, POINTWISE = "Default", "Filter1x1Stride1Pad0"
-WITH_FLAGS = ", CK's flags"  # the end of a row's name
 # CK's lists of f16 instances: the header below its folder of instances, and the list for a specialization.
 LIBRARY = "ck/library/tensor_operation_instance/gpu"
 _WEIGHT_LAYOUTS = "kNdim, ck_layout::NHWGC, ck_layout::GKYXC, ck_layout::NHWGK"
@@ -59,7 +58,7 @@ class Row:
         words = [operation, "1x1" if self.special == POINTWISE else "3x3", "x".join(map(str, self.tile))]
         words += [f"{self.waves} wave{'s' if self.waves > 1 else ''}"]
         words += ["two stages"] if self.kind == "two_stage" else []
-        return " ".join(words) + (WITH_FLAGS if self.with_flags else "")
+        return " ".join(words) + (", CK's flags" if self.with_flags else "")
 
 
 def _ours(operation: str, rest: str) -> str:
@@ -87,7 +86,8 @@ ROWS = (
     _row("xdl", DEFAULT, 3, "256x128x32", 4),
     _row("data", DEFAULT, 10, "64x64x32", 1),
     _row("xdl", DEFAULT, 9, "64x64x32", 1),
-    _row("two_stage", DEFAULT, 2, "32x64x32", 1),
+    # The only one of its list that does not merge groups of one channel; ckgen's smallest tile is 16x64.
+    Row("two_stage", DEFAULT, 0, (16, 16, 32), 1, _ours(WEIGHT, "two_stage default_16x64x32_w0x1_xdl16_v4x8x1_s1")),
     _row("xdl", DEFAULT, 4, "128x256x32", 4),
     _row("data", DEFAULT, 6, "128x128x32", 2),
     _row("xdl", DEFAULT, 5, "128x128x32", 2),

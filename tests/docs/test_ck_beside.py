@@ -68,7 +68,7 @@ def test_cycles_are_scaled_and_ratios_averaged(parts: Any) -> None:
         ["512", "900", "600", "1.50", "900", "1200", "0.75", "300, 256x128x32 |"]
     ]
     assert f"| {wide.name} | 256 | 450 | 300 | 1.50 |" in text
-    assert "Geometric mean of 2 ratios, without the rows with CK's flags: 1.50 (L2), 0.75 (memory)." in text
+    assert "Geometric mean of 2 ratios, of rows with the same flags and tile: 1.50 (L2), 0.75 (memory)." in text
     assert "| CK | 3 | 3.00 | 0.50 | 1.00 | 0.25 | 0.25, 0.12 | 131, 17408 |" in text
     assert "| ckgen | 3 | 3.00 | 0.50 | 1.00 | 0.25 | 0.25, 0.12 | 104, 16384 |" in text
     losses = text.partition("## Where ckgen loses")[2]
