@@ -19,7 +19,8 @@ No AMD GPU was available, so nothing here was measured. The cost model of [isa.m
 [zoo](zoo.md) for {gpus}, with the fastest instance of the spec that takes the layer.
 A number is the predicted time relative to the roofline, as the geometric mean over the layers of a class. The roofline
 is the longer of the arithmetic at the matrix peak and the compulsory bytes at full bandwidth, plus the {start:g} us in
-which an empty kernel starts. Predictions are lower bounds: they ignore latency inside the main loop.
+which an empty kernel starts. Main loops take the cycles of a simulation that no
+GPU confirmed ([simulator.md](simulator.md)).
 
 The bar is {bar:g} in every class. Numbers above it are bold. The table at the end of each section has the layer of each
 class and type that is farthest from the roofline, where that is above the bar. `full` has every instance of

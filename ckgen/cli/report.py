@@ -28,6 +28,9 @@ PAGE = Path("build/report.html")
     "--code", type=PATH, help="A table of machine code, as docs/isa/gfx942.csv: adds its columns to the page."
 )
 @click.option(
+    "--timelines", type=PATH, metavar="FOLDER", help="A folder that `ckgen isa --timeline` wrote: adds its pictures."
+)
+@click.option(
     "--against", metavar="RUN", help="Another run to compare with: its number, or a file as of `ckgen bench compare`."
 )
 @click.option(
@@ -46,6 +49,7 @@ def report_command(
     outs: tuple[Path, ...],
     run: int | None,
     code: Path | None,
+    timelines: Path | None,
     against: str | None,
     predicted: Path | None,
     sample: int | None,
@@ -63,13 +67,14 @@ def report_command(
       ckgen report
       ckgen report --store bench.sqlite --out report.html --out rows.csv
       ckgen report --run 2 --against 1
+      ckgen report --code docs/isa/gfx942.csv --timelines build/timelines
       ckgen report --predicted docs/isa/gfx942.csv --out docs/classes/gfx942.csv
       ckgen report --list
     """
-    from ckgen.cli.run.report_run import list_stored_runs, report, report_predicted
+    from ckgen.cli.run.report_run import Additions, list_stored_runs, report, report_predicted
 
     if predicted is not None:
         return report_predicted(predicted, outs, as_json, sample)
     if list_runs:
         return list_stored_runs(store, as_json)
-    return report(store, outs, run, code, as_json, against)
+    return report(store, outs, run, as_json, Additions(code, timelines, against))

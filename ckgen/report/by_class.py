@@ -19,13 +19,12 @@ from ckgen.conv.classes import CLASSES, class_of
 from ckgen.conv.layout import CONTIGUOUS
 from ckgen.conv.notation import problem_fields
 from ckgen.conv.problem import ConvProblem
-from ckgen.cost.rank import CodeBook, Prediction, rank, roofline_seconds
+from ckgen.cost.rank import CodeBook, Prediction, rank, read_book, roofline_seconds
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.hardware.compute_units import RATES
 from ckgen.instance.instance import Instance
 from ckgen.library.digest import file_digest
-from ckgen.machine_code.table import read_table
 from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.choice import sample
 from ckgen.problems.sets import PARTS, NamedProblem, bundled_file, load_problems
@@ -104,12 +103,13 @@ class Study:
 
 
 def make_study(code: str, spec: str, root: Path) -> Study:
-    """Read a table of `ckgen isa` and a spec; both paths are relative to ``root``. Raises CkgenError if either cannot
-    be read."""
-    table = read_table(root / code)
+    """Read a table of `ckgen isa`, with its simulated cycles if there are some, and a spec; the paths are relative to
+    ``root``. Raises CkgenError if a file cannot be read."""
+    book, (code, *cycles) = read_book(root, code)
     problems = bundled_file(PROBLEMS)
-    origin = {path: file_digest(root / path) for path in (code, spec)} | {problems.name: file_digest(problems)}
-    return Study(CodeBook(table.arch, table), expand_document(source.load(root / spec)), origin)
+    origin = {path: file_digest(root / path) for path in (code, spec, *cycles)}
+    origin[problems.name] = file_digest(problems)
+    return Study(book, expand_document(source.load(root / spec)), origin)
 
 
 def _layout(operation: str, order: str, ndim: int) -> str:
@@ -176,7 +176,7 @@ def read_rows(path: Path) -> tuple[dict[str, str], list[ClassRow]]:
     lines = path.read_text(encoding="utf-8").splitlines()
     sources = [(name, digest) for line in lines if line.startswith("# ") for _, name, digest in [line.split()]]
     rows = list(csv.reader(line for line in lines if not line.startswith("# ")))
-    if len(sources) != 3 or not rows or tuple(rows[0]) != KEYS:
+    if len(sources) < 3 or not rows or tuple(rows[0]) != KEYS:
         message = f"{path} is not a file of predicted times by class"
         raise CkgenError([Diagnostic(None, "predicted", message, "write it with `ckgen report --predicted`")])
     return dict(sources), [_parsed(row) for row in rows[1:]]
@@ -192,10 +192,10 @@ def find_drift(path: Path, root: Path) -> list[str]:
     """Compare a file with its sources below ``root``, and the worst layer of each row with a new prediction. Returns a
     sentence per mismatch."""
     sources, rows = read_rows(path)
-    code, spec, _ = sources
+    code, spec, *_ = sources
     study = make_study(code, spec, root)
     again = "; run ckgen report --predicted"
-    changed = [name for name, digest in sources.items() if study.origin[name] != digest]
+    changed = [name for name in {**sources, **study.origin} if study.origin.get(name) != sources.get(name)]
     if changed:
         return [f"{path.name}: {', '.join(changed)} changed since{again}"]
     return [f"{path.name}: {row.problem} differs from its prediction{again}" for row in rows if not _holds(study, row)]
