@@ -71,7 +71,7 @@ def test_cycles_are_scaled_and_ratios_averaged(parts: Any) -> None:
     assert "Geometric mean of 2 ratios, of rows with the same flags and tile: 1.50 (L2), 0.75 (memory)." in text
     assert "| CK | 3 | 3.00 | 0.50 | 1.00 | 0.25 | 0.25, 0.12 | 131, 17408 |" in text
     assert "| ckgen | 3 | 3.00 | 0.50 | 1.00 | 0.25 | 0.25, 0.12 | 104, 16384 |" in text
-    losses = text.partition("## Where ckgen loses")[2]
+    losses = text.partition("## Where ckgen loses, or gains less than 5 %")[2]
     assert f"- gfx942, {rows.ROWS[0].name}, inputs from memory: 1200 cycles, CK 900." in losses
     assert "(4 main: loads 50)" in losses and "inputs from L2" not in losses
     assert "`Device<1>` | a problem: 0.50 |" in text
