@@ -85,6 +85,20 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a kernel: its place among the arguments in memory. `kind` is the metadata's word for it."""
+
+    offset: int
+    size: int
+    kind: str
+
+    @property
+    def hidden(self) -> bool:
+        """True if the compiler added it."""
+        return self.kind.startswith("hidden_")
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A kernel's instructions in text order; `labels` are indices into them."""
 
@@ -96,16 +110,29 @@ class Kernel:
 
 def read_kernels(text: str) -> dict[str, Kernel]:
     """Read the kernels of an assembly file, by name. Raises CkgenError if the file has no AMDGPU metadata."""
+    records = _records(text)
+    bodies = _bodies(text, frozenset(records))
+    return {
+        name: Kernel(name, *bodies[name][:2], _resources(record, bodies[name][2])) for name, record in records.items()
+    }
+
+
+def read_arguments(text: str) -> dict[str, tuple[Argument, ...]]:
+    """Read the arguments of the kernels of an assembly file, by the kernel's name."""
+    return {
+        name: tuple(Argument(item[".offset"], item[".size"], item[".value_kind"]) for item in record.get(".args", ()))
+        for name, record in _records(text).items()
+    }
+
+
+def _records(text: str) -> dict[str, dict[str, Any]]:
+    """The metadata of each kernel."""
     found = _METADATA.search(text)
     if found is None:
         message = "the compiler's output has no AMDGPU metadata"
         raise CkgenError((Diagnostic(None, "isa", message, "is it a clang for AMD GPUs?"),))
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    records = {record[".name"]: record for record in yaml.load(found[1], loader)["amdhsa.kernels"]}
-    bodies = _bodies(text, frozenset(records))
-    return {
-        name: Kernel(name, *bodies[name][:2], _resources(record, bodies[name][2])) for name, record in records.items()
-    }
+    return {record[".name"]: record for record in yaml.load(found[1], loader)["amdhsa.kernels"]}
 
 
 def _resources(record: dict[str, Any], code_bytes: int) -> Resources:

@@ -42,12 +42,20 @@ class Simulated:
 
 def problem_of(instance: Instance, steps: int) -> ConvProblem:
     """A problem with tiles that are full, a main loop of about so many steps, and several workgroups."""
-    ndim, edge = instance.ndim, 1 if instance.pointwise else 3
-    depth, taps = steps * instance.k_per_block, edge**ndim
-    k, c, positions = instance.m_per_block, instance.n_per_block, depth
-    if "N" not in OPERATIONS[instance.operation].gemm_k:  # the GEMM is as deep as K and the taps, not the positions
-        k, positions = max(-(-depth // taps // 32) * 32, 32), 8 * instance.m_per_block
-    elif instance.pointwise:
+    tile = instance.m_per_block, instance.n_per_block, instance.k_per_block
+    return problem_of_tile(instance.operation, instance.ndim, tile, steps, pointwise=instance.pointwise)
+
+
+def problem_of_tile(
+    operation: str, ndim: int, tile: tuple[int, int, int], steps: int = _STEPS, *, pointwise: bool
+) -> ConvProblem:
+    """The problem for a tile: its rows, columns and depth."""
+    edge = 1 if pointwise else 3
+    depth, taps = steps * tile[2], edge**ndim
+    k, c, positions = tile[0], tile[1], depth
+    if "N" not in OPERATIONS[operation].gemm_k:  # the GEMM is as deep as K and the taps, not the positions
+        k, positions = max(-(-depth // taps // 32) * 32, 32), 8 * tile[0]
+    elif pointwise:
         c *= 8
     sizes = {1: (32,), 2: (8, 4), 3: (4, 4, 2)}[ndim]  # 32 positions
     return make_problem(

@@ -23,9 +23,10 @@ class Records:
     operations: list[Operation]
     groups: list[list[list[tuple[Operation, Access | None]]]]
 
-    def simulate(self, source: Source = Source.L2) -> ComputeUnit:
-        """Replay on one compute unit on which all workgroups are resident from the start."""
-        unit = ComputeUnit(self.arch, self.groups, source)
+    def simulate(self, source: Source = Source.L2, turned: int = 0) -> ComputeUnit:
+        """Replay on one compute unit on which all workgroups are resident from the start. `turned` as in
+        ComputeUnit."""
+        unit = ComputeUnit(self.arch, self.groups, source, turned)
         unit.run()
         return unit
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ckgen.hardware.compute_units import UNITS
 from ckgen.machine_code.cycles.unit import ComputeUnit
@@ -29,13 +30,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class RoleTime:
-    """The waves of a role in one workgroup. `issuing` and `stalls`: cycles per wave and step."""
+    """The waves of a role in one workgroup. `issuing` and `stalls`: cycles per wave and step; `kinds`: instructions of
+    each kind per wave and step."""
 
     role: str
     waves: int
     instructions: float
     issuing: float
     stalls: dict[str, float]
+    kinds: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,19 @@ def role_of(wave: Wave, has_load_waves: bool) -> str:
     return "math" if any(operation.matrix for operation, _ in wave.record) else "load"
 
 
-def measure(unit: ComputeUnit, *, work: str, per_step: int, has_load_waves: bool, most_places: int) -> Result:
+def measure(
+    unit: ComputeUnit,
+    *,
+    work: str,
+    per_step: int,
+    has_load_waves: bool,
+    most_places: int,
+    role: Callable[[Wave], str] | None = None,
+) -> Result:
     """Measure a finished simulation. Every wave except load waves executes `per_step` operations of the kind `work` in
-    each step: `matrix`, or `lds` for reads from LDS if the architecture has no matrix instructions."""
+    each step: `matrix`, or `lds` for reads from LDS if the architecture has no matrix instructions. `role` names the
+    role of a wave for the result, if that is to be another than `role_of` finds."""
+    role = role or partial(role_of, has_load_waves=has_load_waves)
     marks = []
     for group in unit.groups:
         leading = next(wave for wave in group.waves if role_of(wave, has_load_waves) != "load")
@@ -89,10 +102,10 @@ def measure(unit: ComputeUnit, *, work: str, per_step: int, has_load_waves: bool
     by_role: dict[str, list[Wave]] = {}
     for group in unit.groups:
         for wave in group.waves:
-            by_role.setdefault(role_of(wave, has_load_waves), []).append(wave)
+            by_role.setdefault(role(wave), []).append(wave)
     count = len(unit.groups)
-    roles = tuple(_role_time(role, members, window, count, unit.timing.issue) for role, members in by_role.items())
-    places = [place for role, members in by_role.items() for place in _places(role, members, window, count)]
+    roles = tuple(_role_time(name, members, window, count, unit.timing.issue) for name, members in by_role.items())
+    places = [place for name, members in by_role.items() for place in _places(name, members, window, count)]
     places.sort(key=lambda place: -place.cycles)
     return Result(window, count, roles, tuple(places[:most_places]), _matrix_busy(unit, window))
 
@@ -132,10 +145,17 @@ def _role_time(role: str, waves: Sequence[Wave], window: Window, groups: int, is
             cycles = _overlap(stall.start, stall.cycles, window)
             if cycles:
                 stalls[stall.reason] += cycles
-    issued = sum(window.start <= at < window.end for wave in waves for at in wave.issued)
+    kinds = Counter(
+        operation.kind
+        for wave in waves
+        for (operation, _), at in zip(wave.record, wave.issued, strict=True)
+        if window.start <= at < window.end
+    )
+    issued = kinds.total()
     share = window.steps * len(waves) / groups
     per_step = {reason: cycles / share for reason, cycles in stalls.most_common()}
-    return RoleTime(role, len(waves) // groups, issued / share, issued * issue / share, per_step)
+    mix = {kind: number / share for kind, number in kinds.most_common()}
+    return RoleTime(role, len(waves) // groups, issued / share, issued * issue / share, per_step, mix)
 
 
 def _places(role: str, waves: Sequence[Wave], window: Window, groups: int) -> list[Place]:

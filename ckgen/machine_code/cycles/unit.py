@@ -44,7 +44,10 @@ Record = Sequence[tuple[Operation, LdsAccess | MemoryAccess | None]]
 class ComputeUnit:
     """A compute unit with the workgroups that are resident, each a list of its waves' records."""
 
-    def __init__(self, arch: str, groups: Sequence[Sequence[Record]], source: Source = Source.L2) -> None:
+    def __init__(
+        self, arch: str, groups: Sequence[Sequence[Record]], source: Source = Source.L2, turned: int = 0
+    ) -> None:
+        """`turned`: by how many SIMDs each workgroup's first wave lies further than waves in turn would lie."""
         self.arch, self.timing, unit = arch, TIMINGS[arch], UNITS[arch]
         self.lds = LdsUnit(self.timing, unit.simds, unit.wave)
         self.memory = MemoryPath(self.timing, source, unit.wave)
@@ -52,10 +55,10 @@ class ComputeUnit:
         self._simds = [_Simd(number, []) for number in range(unit.simds)]
         self._turns: list[tuple[int, int]] = []
         self.end = placed = 0
-        for records in groups:
+        for index, records in enumerate(groups):
             group = Group()
             for number, record in enumerate(records):
-                wave = Wave(number, placed % unit.simds, group, record, self.timing)
+                wave = Wave(number, (placed + index * turned) % unit.simds, group, record, self.timing)
                 group.waves.append(wave)
                 self._simds[wave.simd].waves.append(wave)
                 placed += 1

@@ -25,11 +25,23 @@ _SIZES = {"DWORDX4": 16, "B128": 16, "DWORDX3": 12, "B96": 12, "DWORDX2": 8, "B6
 _SIZES |= {"USHORT": 2, "SSHORT": 2, "SHORT": 2, "U16": 2, "I16": 2, "B16": 2, "UBYTE": 1, "SBYTE": 1, "BYTE": 1}
 _SIZES |= {"U8": 1, "I8": 1, "B8": 1}
 _VERBS = {"LOAD", "STORE", "READ", "WRITE", "READ2", "WRITE2", "READ2ST64", "WRITE2ST64"}
+# Atomic operations without a result, as in native/machine.hpp. All change 4 bytes per lane.
+_ATOMICS = {"ADD_F32": 1, "PK_ADD_F16": 2}
 _OFF = 124  # this code and larger ones: no scalar address
+
+
+def _atomic(raw: Raw) -> int:
+    """The atomic operation of an instruction, 0 if it is none."""
+    name = raw.name.partition("_ATOMIC_")[2]
+    if name and (name not in _ATOMICS or raw.family != "cdna" or raw.get("sc0") or raw.get("glc")):
+        raise Unsupported(f"{raw.text}: an atomic operation other than {', '.join(_ATOMICS)} without a result")
+    return _ATOMICS.get(name, 0)
 
 
 def width_of(name: str) -> tuple[int, int]:
     """Bytes per lane and the flags that a name contains."""
+    if name.partition("_ATOMIC_")[2] in _ATOMICS:
+        return 4, _STORE
     words = name.split("_")
     known = [word for word in words if word in _SIZES]
     if not known or not _VERBS & set(words) or "ATOMIC" in words or "ADDTID" in words:
@@ -97,7 +109,7 @@ def _buffer(raw: Raw, out: Decoded) -> None:
     if to_lds:
         out.touch(SCALAR + M0, 1, 0)
     out.sources = [address, data, Operand(SCALAR + resource), scalar]
-    out.parameters = [_BUFFER, size, flags, offset, 0, to_lds, 0]
+    out.parameters = [_BUFFER, size, flags, offset, 0, to_lds, 0, _atomic(raw)]
 
 
 def _address(raw: Raw, out: Decoded) -> None:
@@ -121,7 +133,8 @@ def _address(raw: Raw, out: Decoded) -> None:
     if to_lds:
         out.touch(SCALAR + M0, 1, 0)
     out.sources = [address, data, base, Operand(NONE)]
-    out.parameters = [_SCRATCH if scratch else _GLOBAL, size, flags | (_FLAT if flat else 0), offset, 0, to_lds, wide]
+    space, flags = _SCRATCH if scratch else _GLOBAL, flags | (_FLAT if flat else 0)
+    out.parameters = [space, size, flags, offset, 0, to_lds, wide, _atomic(raw)]
 
 
 def _scratch_has_vector(raw: Raw) -> int:

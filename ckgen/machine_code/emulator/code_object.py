@@ -30,16 +30,26 @@ class Kernel:
     wave_size: int
     kernarg_register: int  # the first of the two SGPRs that hold the arguments' address
     user_registers: int  # SGPRs before the one with the workgroup's number
+    has_y: bool  # the next SGPR has its place in y
+    has_z: bool
 
 
 @dataclass(frozen=True)
 class CodeObject:
-    """A code object as it lies in memory. `sections` are the bytes of each section, for debug information."""
+    """A code object as it lies in memory. `sections` are the bytes of each section, for debug information; `refused`
+    are the reasons against kernels that cannot be run."""
 
     arch: str
     image: bytes
     kernels: dict[str, Kernel]
     sections: dict[str, bytes] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel. Raises Unsupported if it cannot be run."""
+        if name in self.refused:
+            raise Unsupported(self.refused[name])
+        return self.kernels[name]
 
     @classmethod
     def read(cls, path: Path) -> CodeObject:
@@ -57,11 +67,14 @@ def parse(data: bytes) -> CodeObject:
     table = [struct.unpack_from("<IIQQQQIIQQ", data, at + k * size) for k in range(count)]
     strings = table[names][4]
     sections = {_text(data, strings + row[0]): data[row[4] : row[4] + row[5]] for row in table if row[1] != 8}
-    kernels = {}
+    kernels, refused = dict[str, Kernel](), dict[str, str]()
     for name, value in _symbols(data, table):
         if name.endswith(".kd"):
-            kernels[name[:-3]] = _kernel(name[:-3], image, value)
-    return CodeObject(_MACHINES[machine], image, kernels, sections)
+            try:
+                kernels[name[:-3]] = _kernel(name[:-3], image, value)
+            except Unsupported as error:
+                refused[name[:-3]] = str(error)
+    return CodeObject(_MACHINES[machine], image, kernels, sections, refused)
 
 
 def _image(data: bytes) -> bytes:
@@ -101,4 +114,5 @@ def _kernel(name: str, image: bytes, at: int) -> Kernel:
         raise Unsupported(f"{name}: a float mode other than rounding to nearest without flushing denormals")
     before = sum(count for bit, count in enumerate(_USER_SGPRS[:_KERNARG_BIT]) if properties >> bit & 1)
     wave = 32 if properties >> _WAVE32_BIT & 1 else 64
-    return Kernel(name, at + entry, lds, scratch, wave, before, second >> 1 & 31)
+    y, z = bool(second >> 8 & 1), bool(second >> 9 & 1)
+    return Kernel(name, at + entry, lds, scratch, wave, before, second >> 1 & 31, y, z)

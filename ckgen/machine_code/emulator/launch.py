@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ckgen.machine_code.emulator.code_object import CodeObject, Kernel
 from ckgen.machine_code.emulator.handlers import Handlers
-from ckgen.machine_code.emulator.instruction import Decoded, NativeInstruction
+from ckgen.machine_code.emulator.instruction import SCALARS, Decoded, NativeInstruction
 from ckgen.machine_code.emulator.lines import SourceLines
 from ckgen.machine_code.emulator.program import Decoder
 from ckgen.machine_code.emulator.trace import Recorder, Trace, recorder
@@ -40,6 +40,7 @@ class _Launch(ctypes.Structure):
     _fields_ = [("code", ctypes.c_void_p), ("count", ctypes.c_uint32), ("regions", ctypes.c_void_p)]
     _fields_ += [(name, ctypes.c_uint32) for name in ("region_count", "lds_bytes", "scratch_bytes", "wave_size")]
     _fields_ += [(name, ctypes.c_uint32) for name in ("threads", "blocks", "kernarg_register", "block_register")]
+    _fields_ += [(name, ctypes.c_uint32) for name in ("extent_x", "extent_y", "y_register", "z_register")]
     _fields_ += [("kernarg", ctypes.c_uint64), ("unordered_stores", ctypes.c_uint32), ("late", ctypes.c_uint32)]
     _fields_ += [("seed", ctypes.c_uint64), ("max_steps", ctypes.c_uint64), ("trace", ctypes.c_void_p)]
 
@@ -75,6 +76,16 @@ class Memory:
         address = (len(self.arrays) + 1) * _SPACING
         self.arrays.append(Array(name, data, known, address))
         return address
+
+    def fill(self, address: int, value: int, size: int) -> None:
+        """Set bytes of a writable array, as a memset does. Raises Fault if they are not in one."""
+        for array in self.arrays:
+            begin = address - array.address
+            if array.known is not None and begin >= 0 and begin + size <= array.bytes.size:
+                array.bytes[begin : begin + size] = value
+                array.known[begin : begin + size] = 1
+                return
+        raise Fault(f"a memset of {size} bytes at {address:#x}, which are not in a writable array")
 
     def need_written(self, name: str) -> None:
         """Raise Fault unless every byte of an array was written."""
@@ -154,7 +165,7 @@ class Emulator:
 
     def prepare(self, code: CodeObject, name: str) -> Prepared:
         """Decode a kernel and compile what its instructions need."""
-        kernel = code.kernels[name]
+        kernel = code.kernel(name)
         handlers, decoded = self._handlers_of(kernel.wave_size), self._decoded(code, kernel)
         handlers.require(item.body for item in decoded if item.body)
         index_of = {item.offset: at for at, item in enumerate(decoded)}
@@ -174,8 +185,10 @@ class Emulator:
         memory: Memory,
         schedule: Schedule,
         record: Recorder | None = None,
+        extents: tuple[int, int] | None = None,
     ) -> Done:
-        """Run `blocks` workgroups of `threads` threads. Raises Fault."""
+        """Run the first `blocks` workgroups of `threads` threads. `extents` are those of the grid in x and y, None if
+        all workgroups are in x. Raises Fault."""
         kernel = prepared.kernel
         kernarg = memory.add("the kernel's arguments", np.frombuffer(arguments, np.uint8).copy(), writable=False)
         regions = memory.native()
@@ -185,13 +198,11 @@ class Emulator:
             count=len(prepared.code),
             regions=ctypes.addressof(regions),
             region_count=len(memory.arrays),
-            lds_bytes=kernel.lds_bytes,
-            scratch_bytes=kernel.scratch_bytes,
-            wave_size=kernel.wave_size,
             threads=threads,
             blocks=blocks,
-            kernarg_register=kernel.kernarg_register,
-            block_register=_TTMP9 if arch.startswith("gfx12") else kernel.user_registers,
+            **_kernel_fields(kernel, arch),
+            extent_x=extents[0] if extents else max(blocks, 1),
+            extent_y=extents[1] if extents else 1,
             kernarg=kernarg,
             unordered_stores=int(arch.startswith("gfx1")),
             late=int(schedule.shuffled),
@@ -206,12 +217,32 @@ class Emulator:
         return Done(report.steps, report.used)
 
     def traced(
-        self, prepared: Prepared, arch: str, blocks: int, threads: int, arguments: bytes, memory: Memory
+        self,
+        prepared: Prepared,
+        arch: str,
+        blocks: int,
+        threads: int,
+        arguments: bytes,
+        memory: Memory,
+        extents: tuple[int, int] | None = None,
     ) -> Trace:
         """Run `blocks` workgroups with their waves in order, and record what they execute. Raises Fault."""
         with recorder(prepared.handlers.core) as record:
-            self.launch(prepared, arch, blocks, threads, arguments, memory, Schedule(False, 1), record)
+            self.launch(prepared, arch, blocks, threads, arguments, memory, Schedule(False, 1), record, extents)
             return record.read()
+
+
+def _kernel_fields(kernel: Kernel, arch: str) -> dict[str, int]:
+    """The fields of a launch that its kernel determines, such as the registers for a workgroup's place."""
+    fields = {"lds_bytes": kernel.lds_bytes, "scratch_bytes": kernel.scratch_bytes, "wave_size": kernel.wave_size}
+    fields["kernarg_register"], first = kernel.kernarg_register, kernel.user_registers
+    if arch.startswith("gfx12"):
+        if kernel.has_y or kernel.has_z:
+            raise Unsupported(f"{kernel.name}: a grid of more than one dimension on {arch}")
+        return fields | {"block_register": _TTMP9, "y_register": SCALARS, "z_register": SCALARS}
+    y, z = first + 1, first + 1 + kernel.has_y
+    fields |= {"y_register": y if kernel.has_y else SCALARS, "z_register": z if kernel.has_z else SCALARS}
+    return fields | {"block_register": first}
 
 
 def _told(prepared: Prepared, report: _Report, names: list[str]) -> str:

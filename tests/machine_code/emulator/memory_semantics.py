@@ -6,10 +6,11 @@ s[4:5] is the array of inputs, of 32 bytes per lane, at which v1 points; s[6:7] 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from tests.machine_code.emulator.semantics import ALL, CDNA, RDNA, Semantics, Values
+from tests.machine_code.emulator.semantics import ALL, CDNA, RDNA, Semantics, Values, f32, half, packed
 from tests.machine_code.emulator.single import Words
 
 U = np.uint32
@@ -265,8 +266,33 @@ def _buffer_stores() -> Iterator[Semantics]:
             yield _memory(text, meaning, archs)
 
 
+def _atomics() -> Iterator[Semantics]:
+    """v11 in memory, to which v10 is added: as f32, or as two f16."""
+    start = _TARGET[CDNA] + "global_store_dword v[2:3], v11, off offset:32\n\t"
+    start += _BUFFER.format(size=4096, word=_FORMAT[CDNA]).replace("s4", "s6").replace("s5", "s7")
+    load = "\n\t$wait\n\tglobal_load_dword v20, v[2:3], off offset:32"
+    for name, meaning, bits in (("add_f32", _added, 32), ("pk_add_f16", _added_halves, 16)):
+        for text in (
+            f"@global_atomic_{name} v[2:3], v10, off offset:32",
+            f"@buffer_atomic_{name} v10, v4, s[8:11], s12 offen offset:32",
+        ):
+            found = _memory(f"{start}{text}{load}", meaning, CDNA)
+            yield replace(found, float_bits=bits)
+
+
+def _added(x: Words) -> list[Values]:
+    with np.errstate(all="ignore"):
+        return [(f32(x[1]) + f32(x[0])).view(U)]
+
+
+def _added_halves(x: Words) -> list[Values]:
+    with np.errstate(all="ignore"):
+        low, high = (half(x[1], part) + half(x[0], part) for part in (0, 1))
+    return [packed(low, high)]
+
+
 def cases() -> Iterator[Semantics]:
     """All of them."""
     assert (*CDNA, *RDNA) == ALL
-    for family in (_global, _buffers, _buffer_stores, _scalar_loads, _lds, _scratch):
+    for family in (_global, _buffers, _buffer_stores, _atomics, _scalar_loads, _lds, _scratch):
         yield from family()

@@ -70,7 +70,7 @@ def test_widths_of_accesses(name: str, size: int, flags: int) -> None:
 
 def test_what_is_not_a_plain_access_is_refused() -> None:
     with pytest.raises(Unsupported):
-        width_of("GLOBAL_ATOMIC_ADD_F32")
+        width_of("GLOBAL_ATOMIC_ADD_F64")
     assert (signed(0x1FFF, 13), signed(5, 13)) == (-1, 5)
 
 
@@ -90,6 +90,8 @@ def test_instructions_are_decoded_once_and_placed_where_they_are() -> None:
 def test_an_instruction_that_is_not_run_is_named_with_its_place() -> None:
     with pytest.raises(Unsupported, match=r"byte 0: FLAT_ATOMIC_ADD"):
         Decoder("gfx942").instructions(struct.pack("<II", 0xDD080000, 0x00000200), 0)
+    with pytest.raises(Unsupported, match="an atomic operation other than ADD_F32, PK_ADD_F16 without a result"):
+        Decoder("gfx942").instructions(struct.pack("<II", 0xDD358000, 0x00000200), 0)
     with pytest.raises(Unsupported, match="stride|idxen"):
         instruction(struct.pack("<II", 0xE0502000, 0x80010100), "gfx942", 0)
 

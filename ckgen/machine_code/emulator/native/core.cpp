@@ -313,7 +313,11 @@ std::unique_ptr<Wave> make_wave(const Launch& launch, Group& group, u32 number) 
     const auto known = [&](int at, u32 value) { w.s[at] = value, w.unknown_scalar[at] = 0; };
     known(int(launch.kernarg_register), u32(launch.kernarg));
     known(int(launch.kernarg_register) + 1, u32(launch.kernarg >> 32));
-    known(int(launch.block_register), group.block);
+    known(int(launch.block_register), group.block % launch.extent_x);
+    if(launch.y_register < kScalars)
+        known(int(launch.y_register), group.block / launch.extent_x % launch.extent_y);
+    if(launch.z_register < kScalars)
+        known(int(launch.z_register), group.block / launch.extent_x / launch.extent_y);
     w.unknown_scalar[kExec] = w.unknown_scalar[kExec + 1] = w.unknown_scalar[kNull] = 0;
     return wave;
 }

@@ -20,8 +20,13 @@ struct Region {
     u64 start, size;
     u8* data;
     u8* known;    // per byte: 1 if it has a value; null if all have one
-    u64* writer;  // per byte: who wrote it last in this launch, 0 for nobody; null for inputs
+    u64* writer;  // per byte: who wrote it last in this launch, 0 for nobody, kAtomics; null for inputs
 };
+
+// Writers of a byte: the mark of atomic operations, and atomic operations of more than one wave.
+inline constexpr u64 kAtomicMark = u64(1) << 63, kAtomics = ~u64(0);
+// Kinds of atomic operations, as in accesses.py.
+enum Atomic : u32 { kNoAtomic, kAddF32, kAddPairF16 };
 
 // One access of a wave to LDS, for as long as others can conflict with it.
 struct LdsOp {
@@ -46,6 +51,8 @@ struct Launch {
     u32 wave_size, threads;
     u32 blocks;
     u32 kernarg_register, block_register;  // block_register: its number in s[], or kScalars if none is given
+    u32 extent_x, extent_y;                // of the grid; the number of a workgroup counts x first, then y
+    u32 y_register, z_register;            // for the place in y and z; kScalars if the kernel does not want it
     u64 kernarg;
     u32 unordered_stores;  // 1: stores have a counter of their own
     u32 late;              // 1: waves switch at random; 0: each runs to its barrier
@@ -84,6 +91,7 @@ inline Group& group_of(Wave& w) { return *static_cast<Group*>(w.group); }
 Region& region_of(const Launch& launch, u64 address, u32 bytes, bool write);
 void load_bytes(Wave& w, const Ins& i, u64 address, u32 bytes, u8* to, u8* known);
 void store_bytes(Wave& w, const Ins& i, u64 address, u32 bytes, const u8* from);
+void atomic_bytes(Wave& w, const Ins& i, u64 address, u32 bytes, const u8* from, u32 what);
 
 // LDS. The access's number is from begin_lds_op().
 i32 begin_lds_op(Wave& w, const Ins& i, bool write, bool to_lds);

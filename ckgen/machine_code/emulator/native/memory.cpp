@@ -8,7 +8,7 @@ namespace {
 
 enum Space : u32 { kBuffer, kGlobal, kScratch, kLdsSpace };
 // Indices of Ins::p.
-enum Parameter { kSpace, kBytes, kFlags, kOffset, kSecondOffset, kToLds, kAddressWide };
+enum Parameter { kSpace, kBytes, kFlags, kOffset, kSecondOffset, kToLds, kAddressWide, kAtomic };
 enum Flag : u32 {
     kStore = 1,
     kSigned = 2,
@@ -34,6 +34,13 @@ u64 first_address(const Wave& w, const Ins& i, int lane) {
     return address;
 }
 
+void put(Wave& w, const Ins& i, u64 address, u32 bytes, const u8* data) {
+    if(i.p[kAtomic])
+        atomic_bytes(w, i, address, bytes, data, i.p[kAtomic]);
+    else
+        store_bytes(w, i, address, bytes, data);
+}
+
 // One lane's access to memory. Loads past a buffer's end give zero, stores are dropped; both per dword.
 void buffer_lane(Wave& w, const Ins& i, int lane, u8* data, u8* known) {
     const u64 low = w.pair(i.s[kBase] - kScalar), high = w.pair(i.s[kBase] - kScalar + 2);
@@ -49,7 +56,7 @@ void buffer_lane(Wave& w, const Ins& i, int lane, u8* data, u8* known) {
             group_of(w).note(lane, place);
         if(i.p[kFlags] & kStore) {
             if(inside)
-                store_bytes(w, i, place, step, data + at);
+                put(w, i, place, step, data + at);
         } else if(inside) {
             load_bytes(w, i, place, step, data + at, known + at);
         } else {
@@ -90,7 +97,7 @@ void memory_lane(Wave& w, const Ins& i, int lane, u8* data, u8* known) {
         address += scalar64(w, i, kBase);
     group_of(w).note(lane, address);
     if(i.p[kFlags] & kStore)
-        store_bytes(w, i, address, i.p[kBytes], data);
+        put(w, i, address, i.p[kBytes], data);
     else
         load_bytes(w, i, address, i.p[kBytes], data, known);
 }

@@ -1,5 +1,6 @@
 // Regions of memory, LDS with its races, pending operations, and undefined registers.
 #include "machine.hpp"
+#include "numbers.hpp"
 
 namespace emu {
 
@@ -9,9 +10,11 @@ u64 identity(Wave& w) { return u64(group_of(w).block + 1) << 32 | u64(w.number) 
 
 // A byte that another workgroup, or another wave since the last barrier, wrote in this launch.
 void need_own(Wave& w, const Region& region, u64 at, const char* does) {
-    const u64 writer = region.writer[at], me = identity(w);
+    const u64 marked = region.writer[at], writer = marked & ~kAtomicMark, me = identity(w);
     if(writer == 0 || writer == me)
         return;
+    if(marked == kAtomics)
+        throw Fault{"races: it " + std::string(does) + " a byte that atomic operations wrote in the same launch"};
     const bool same_group = writer >> 32 == me >> 32;
     if(same_group && ((writer >> 24 & 0xff) == (me >> 24 & 0xff) || (writer & 0xffffff) != (me & 0xffffff)))
         return;
@@ -97,6 +100,36 @@ void store_bytes(Wave& w, const Ins&, u64 address, u32 bytes, const u8* from) {
         region.known[at + k] = 1;
     }
     std::memcpy(region.data + at, from, bytes);
+}
+
+// Atomic operations of different waves may meet in any order; another access to what they wrote is a race.
+void atomic_bytes(Wave& w, const Ins&, u64 address, u32 bytes, const u8* from, u32 what) {
+    Region& region = region_of(*group_of(w).launch, address, bytes, true);
+    const u64 at = address - region.start, me = identity(w) | kAtomicMark;
+    for(u32 k = 0; k < bytes; ++k) {
+        u64& writer = region.writer[at + k];
+        const bool other = writer & kAtomicMark && (writer ^ me) >> 24 != 0;
+        if(!(writer & kAtomicMark))
+            need_own(w, region, at + k, "adds to");
+        if(!region.known[at + k])
+            throw Fault{"adds to memory that nobody wrote"};
+        writer = other ? kAtomics : me;
+    }
+    u8* const to = region.data + at;
+    if(what == kAddF32) {
+        f32 sum, more;
+        std::memcpy(&sum, to, 4);
+        std::memcpy(&more, from, 4);
+        sum += more;
+        std::memcpy(to, &sum, 4);
+        return;
+    }
+    f16 sums[2], more[2];
+    std::memcpy(sums, to, 4);
+    std::memcpy(more, from, 4);
+    for(int half = 0; half < 2; ++half)
+        sums[half] = sums[half] + more[half];
+    std::memcpy(to, sums, 4);
 }
 
 i32 begin_lds_op(Wave& w, const Ins& i, bool write, bool to_lds) {

@@ -1,0 +1,289 @@
+"""Text of docs/ck_beside.md: CK's kernels and ckgen's, side by side in simulated cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import exp, log, prod
+from typing import Any
+
+from ck_beside_rows import Found, Row
+
+REVISION = "8e22e1ae31bbf7086f69d8724e027676791d351a"
+_UNIT = 128 * 128 * 32  # multiply-adds to which cycles are scaled
+_SOURCES = ("L2", "memory")
+_SIMDS = 4
+_WAITS = 4
+_CLOSE = 1.05
+
+HEAD = """\
+<!-- Written by scripts/ck_beside.py. Do not edit. -->
+# CK's kernels beside ckgen's
+
+Kernels of [ROCm/composable_kernel](https://github.com/ROCm/composable_kernel/tree/{revision}), revision {short}
+(October 2024), and kernels of ckgen with the same tile: f16, 2D, channels last. Both run as machine code on the
+[emulator](emulator.md), and both are timed by the same [model of a compute unit](simulator.md).
+
+**Nothing on this page was measured on a GPU.** [Simulated cycles](simulator.md) says what a number is worth: the model
+does not reproduce published times, it leaves out the start of a kernel, its epilogue and split-K, and cycles are a
+bound from below. It can say which unit or which wait takes the time of a main loop if AMD's documents are right.
+
+CK's instances are compiled one at a time with {compiler}, HIP 5.2 headers and plain `-O3`; "CK's flags" adds the
+four options for code generation with which CK's CMake files compile
+(`{flags}`).
+AMD's own compiler, with which CK is built, may write other code. CK's host code computes the arguments, the grid and
+the block of each launch: it runs against a runtime that writes them down (`ckgen/machine_code/programs`). CK has its
+wavelet model for GEMM only, so it is not here.
+
+```sh
+CK_SRC=/path/to/composable_kernel python scripts/ck_beside.py --write       # clang-19, HIP headers; minutes per row
+```
+
+Every kernel of CK below ran first on the problems in the last table, twice: waves in order, and waves that switch at
+random points. The emulator found no missing wait, no race and no access out of bounds, and the results agree with
+float64.
+"""
+CYCLES = """\
+## Cycles of the main loop
+
+Cycles of a compute unit per {unit} multiply-adds (a step of a 128x128x32 tile), so that tiles compare, while all
+resident workgroups work; first with the inputs in L2, then from memory. `bound`: the matrix units alone. `ratio` is
+CK's cycles divided by those of ckgen's kernel with the same tile and waves: above 1, ckgen needs fewer. Both solve the
+same problem, of 48 steps or a few more. `best` is the kernel of ckgen with the fewest cycles (L2) among those that
+this page uses for the operation and filter. The two-stage kernel is CK's only one that does not merge groups of one
+channel. It loads single elements, while ckgen's has another tile and loads 4 and 8; it counts in no mean.
+
+The model hands the waves of workgroups to SIMDs in turn, so that a workgroup of four waves always has its first wave
+on the same SIMD. CK's backward data gives all loads of the weights to one wave, so that this matters. For kernels whose
+waves differ, the table has the faster simulation, usually the one in which each workgroup begins on another SIMD; in
+brackets: the one with waves in turn.
+"""
+WORK = """\
+## Instructions and occupancy
+
+Instructions of the main loop per matrix instruction, over all waves of a workgroup, as executed in the simulation (L2).
+`waves` is the number of waves that are resident per SIMD.
+"""
+WAIT = """\
+## Where waves wait
+
+Cycles of a wave per step in which it issues, and in which it waits; inputs in L2. Waves that multiply and load alike
+are one line. `step` is the time between two steps of one workgroup. `main`: all waves.
+"""
+LOSSES = """\
+## Where ckgen loses, or gains less than 5 %
+"""
+
+
+Ours = Mapping[str, Mapping[str, Any]]  # records of `ckgen isa` by architecture and name
+Rows = Mapping[str, Row]
+
+
+def page(rows: Sequence[Row], known: Sequence[Found], ours: Ours, more: Sequence[str], compiler: str) -> str:
+    """The page: `rows` are CK's rows, `known` what was found of them, `more` names of ckgen's without one of CK."""
+    by_name = {row.name: row for row in rows}
+    flags = "-lsr-drop-solution=1 -enable-post-misched=0 -amdgpu-early-inline-all=true -amdgpu-function-calls=false"
+    short = REVISION[:9]
+    parts = [HEAD.format(revision=REVISION, short=short, compiler=compiler, flags=flags)]
+    parts.append(_summary(known, by_name, ours))
+    parts.append(CYCLES.format(unit=f"{_UNIT:,}"))
+    for arch, records in ours.items():
+        timed = [each for each in known if each.arch == arch and not each.failed]
+        if timed:
+            parts.append(f"### {arch}\n")
+            parts.append(_table(_cycles(timed, by_name, records, more)))
+            parts.append(_means(known, by_name, ours, arch))
+    parts.append(WORK)
+    parts.append(_table(_work(known, by_name, ours)))
+    parts.append(WAIT)
+    parts.append(_table(_waits(known, by_name, ours)))
+    parts.append(LOSSES)
+    parts.append(_losses(known, by_name, ours))
+    parts.append("## Problems compared with float64\n")
+    parts.append("Error: the largest, in units of the tolerance of `ckgen smoke`.\n")
+    parts.append(_table(_checks(known)))
+    failed = [f"- {each.arch} {each.row}: {each.failed}" for each in known if each.failed]
+    done = {(each.arch, each.row) for each in known}
+    failed += [f"- {arch} {row.name}: not run" for arch in ours for row in rows if (arch, row.name) not in done]
+    if failed:
+        parts.append("Not timed:\n\n" + "\n".join(failed) + "\n")
+    return "\n".join(parts)
+
+
+Table = Iterator[tuple[str, ...]]
+
+
+def _table(rows: Table) -> str:
+    head, *rest = rows
+    lines = [f"| {' | '.join(row)} |" for row in (head, tuple("---" for _ in head), *rest)]
+    return "\n".join(lines) + "\n"
+
+
+def _scaled(cycles: float, tile: Sequence[int]) -> float:
+    return cycles * _UNIT / prod(tile)
+
+
+def ck_cycles(found: Found, source: str, tile: Sequence[int]) -> float:
+    """CK's scaled cycles; with turned workgroups, if the waves have different roles and that is faster."""
+    both = [kind[source]["cycles_per_tile"] for kind in (found.sources, found.turned) if kind]
+    return _scaled(min(both), tile)
+
+
+def _tile_of(name: str) -> tuple[int, ...]:
+    return next(tuple(map(int, word.split("x"))) for word in name.split("_") if word.count("x") == 2)
+
+
+def our_cycles(record: Any, source: str) -> float:
+    """The scaled cycles of a record of `ckgen isa --simulate`."""
+    return _scaled(record["results"][source]["cycles_per_tile"], _tile_of(record["name"]))
+
+
+def _cycles(timed: Sequence[Found], by_name: Rows, records: Mapping[str, Any], more: Sequence[str]) -> Table:
+    yield "kernel", "bound", "CK, L2", "ckgen, L2", "ratio", "CK, memory", "ckgen, memory", "ratio", "best of ckgen, L2"
+    for found in timed:
+        row = by_name[found.row]
+        cells = [found.row, f"{_scaled(found.bound, row.tile):.0f}"]
+        for source in _SOURCES:
+            theirs, own = ck_cycles(found, source, row.tile), our_cycles(records[row.ours], source)
+            plain = _scaled(found.sources[source]["cycles_per_tile"], row.tile)
+            bracket = f" ({plain:.0f})" if found.turned else ""
+            other = "" if _tile_of(row.ours) == row.tile else f" ({'x'.join(map(str, _tile_of(row.ours)))})"
+            cells += [f"{theirs:.0f}{bracket}", f"{own:.0f}{other}", f"{theirs / own:.2f}"]
+        rivals = {other.ours for other in by_name.values() if _class(other) == _class(row)}
+        rivals |= {name for name in more if row.special == "Default" and f"2d_{row.operation[13:]}_" in name}
+        best = min(
+            (records[name] for name in sorted(rivals & set(records))), key=lambda record: our_cycles(record, "L2")
+        )
+        family = "wavelet " if "_wavelet_" in best["name"] else ""
+        yield (*cells, f"{our_cycles(best, 'L2'):.0f}, {family}{'x'.join(map(str, _tile_of(best['name'])))}")
+
+
+def _class(row: Row) -> tuple[str, str]:
+    return row.operation, row.special
+
+
+def _ratios(known: Sequence[Found], by_name: Rows, ours: Ours, arch: str, source: str) -> list[float]:
+    """CK's cycles over ckgen's, without the rows with CK's flags."""
+    ratios = []
+    for found in known:
+        row = by_name[found.row]
+        if _plain(found, row, arch):
+            ratios.append(ck_cycles(found, source, row.tile) / our_cycles(ours[arch][row.ours], source))
+    return ratios
+
+
+def _mean(ratios: Sequence[float]) -> str:
+    return f"{exp(sum(map(log, ratios)) / len(ratios)):.2f}"
+
+
+def _means(known: Sequence[Found], by_name: Rows, ours: Ours, arch: str) -> str:
+    each = {source: _ratios(known, by_name, ours, arch, source) for source in _SOURCES}
+    words = ", ".join(f"{_mean(ratios)} ({source})" for source, ratios in each.items())
+    return f"Geometric mean of {len(each['L2'])} ratios, of rows with the same flags and tile: {words}.\n"
+
+
+def _plain(found: Found, row: Row, arch: str) -> bool:
+    """True if a row counts for means: with the same flags and the same tile."""
+    return found.arch == arch and not found.failed and not row.with_flags and row.tile == _tile_of(row.ours)
+
+
+def _vector_ratio(found: Found, record: Any) -> float:
+    """CK's vector instructions per matrix instruction over ckgen's."""
+    theirs, own = (_mix(roles)("vector") for roles in (found.sources["L2"]["roles"], record["results"]["L2"]["roles"]))
+    return theirs / own
+
+
+def _is_loss(ratio: float) -> bool:
+    """True if CK needs fewer cycles, by more than a rounding of the table."""
+    return round(ratio, 2) < 1
+
+
+def _summary(known: Sequence[Found], by_name: Rows, ours: Ours) -> str:
+    """One line per architecture: the mean, and how often ckgen needs more cycles."""
+    lines = []
+    for arch in ours:
+        each = {source: _ratios(known, by_name, ours, arch, source) for source in _SOURCES}
+        if each["L2"]:
+            words = " and ".join(f"{_mean(ratios)} (inputs from {source})" for source, ratios in each.items())
+            more = ", ".join(
+                f"{sum(_is_loss(ratio) for ratio in ratios)} ({source})" for source, ratios in each.items()
+            )
+            pairs = [(found, by_name[found.row]) for found in known]
+            vector = [_vector_ratio(found, ours[arch][row.ours]) for found, row in pairs if _plain(found, row, arch)]
+            lines.append(
+                f"- {arch}: CK's kernels take {words} times the cycles of ckgen's with the same tile, geometric means"
+                f" of {len(each['L2'])} kernels. ckgen needs more cycles in {more} of them. CK's"
+                f" execute {min(vector):.1f} to {max(vector):.1f} times the vector instructions per matrix instruction."
+            )
+    return "In short, by this model:\n\n" + "\n".join(lines) + "\n"
+
+
+def _mix(roles: Sequence[Any]) -> Callable[[str], float]:
+    """Instructions of a kind per matrix instruction, over the waves of a workgroup."""
+    matrix = sum(role["waves"] * role["kinds"].get("matrix", 0) for role in roles)
+    return lambda kind: sum(role["waves"] * role["kinds"].get(kind, 0) for role in roles) / matrix
+
+
+def _work(known: Sequence[Found], by_name: Rows, ours: Ours) -> Table:
+    counted = ("vector", "scalar", "LDS", "loads", "waits, barriers")
+    yield "kernel", "architecture", "of", "waves", *counted, "VGPRs, LDS bytes"
+    for found in known:
+        if found.failed:
+            continue
+        record = ours[found.arch][by_name[found.row].ours]
+        own = record["results"]["L2"]
+        kinds = (
+            ("CK", found.workgroups, found.sources["L2"], found.resources),
+            ("ckgen", own["workgroups"], own, record["resources"]),
+        )
+        for name, groups, source, resources in kinds:
+            mix, waves = _mix(source["roles"]), sum(role["waves"] for role in source["roles"])
+            shown = [f"{mix(kind):.2f}" for kind in ("vector", "scalar", "lds", "load")]
+            barriers = f"{mix('wait'):.2f}, {mix('barrier'):.2f}"
+            used = f"{resources['vgprs']}, {resources['lds_bytes']}"
+            yield (found.row, found.arch, name, f"{groups * waves / _SIMDS:g}", *shown, barriers, used)
+
+
+def _stalls(role: Any) -> str:
+    shown = list(role["stalls"].items())[:_WAITS]
+    return ", ".join(f"{reason} {cycles:.0f}" for reason, cycles in shown)
+
+
+def _waits(known: Sequence[Found], by_name: Rows, ours: Ours) -> Table:
+    yield "kernel", "architecture", "of", "waves", "step", "issues", "waits for"
+    for found in known:
+        if found.failed:
+            continue
+        own = ours[found.arch][by_name[found.row].ours]["results"]["L2"]
+        for name, source in (("CK", (found.turned or found.sources)["L2"]), ("ckgen", own)):
+            step = f"{source['cycles_per_step']:.0f}"
+            for role in source["roles"]:
+                waves = role["role"] if name == "CK" else f"{role['waves']} {role['role']}"
+                yield found.row, found.arch, name, waves, step, f"{role['issuing']:.0f}", _stalls(role)
+
+
+def _losses(known: Sequence[Found], by_name: Rows, ours: Ours) -> str:
+    lines = []
+    for found in known:
+        row = by_name[found.row]
+        for source in _SOURCES if not found.failed else ():
+            record = ours[found.arch][row.ours]
+            theirs, own = ck_cycles(found, source, row.tile), our_cycles(record, source)
+            if theirs / own >= _CLOSE:
+                continue
+            result = record["results"][source]
+            waits = "; ".join(f"{role['waves']} {role['role']}: {_stalls(role)}" for role in result["roles"])
+            other = (found.turned or found.sources)[source]["roles"]
+            ck = "; ".join(f"{role['role']}: {_stalls(role)}" for role in other)
+            lines.append(
+                f"- {found.arch}, {found.row}, inputs from {source}: {own:.0f} cycles, CK {theirs:.0f}. Per step of"
+                f" {result['cycles_per_step']:.0f} cycles ckgen's waves wait ({waits}); CK's ({ck})."
+            )
+    return ("\n".join(lines) or "In none of the rows.") + "\n"
+
+
+def _checks(known: Sequence[Found]) -> Table:
+    yield "kernel", "architecture", "CK's name", "problem: error"
+    for found in known:
+        if found.checks:
+            problems = ", ".join(f"{problem}: {error:.2f}" for problem, error in found.checks.items())
+            yield found.row, found.arch, f"`{found.type}`", problems
