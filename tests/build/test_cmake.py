@@ -247,7 +247,7 @@ def test_examples_build_against_an_installed_library(installed: Installed, tmp_p
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
     client = tmp_path / "grouped_conv3d_bwd_weight_fp16_comp_bf8_fp8"
     without = subprocess.run([client], capture_output=True, text=True, check=False)
-    assert without.returncode == 1 and "none of 0 instances" in without.stderr
+    assert without.returncode == 1 and "the library has no instance for this program's layout" in without.stderr
 
 
 def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
@@ -283,12 +283,9 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
         command = [tmp_path / "examples" / name, *map(str, (1, 2, 1, *problem))]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert "found 1 instances" in said and words in said and "verified" in said and "Done" in said
-    without = subprocess.run(
-        [tmp_path / "examples" / "grouped_conv2d_bwd_weight_fp16"], capture_output=True, text=True, check=False
-    )
-    assert without.returncode == 1 and "the library has no instance for this program's layout" in without.stderr
     # CK's default problem has gigabytes of tensors; for the host it is a small one.
-    default = subprocess.run([tmp_path / "examples" / runs[-1][0]], capture_output=True, text=True, check=True).stdout
+    small = tmp_path / "examples" / "grouped_conv1d_bwd_weight_fp16"
+    default = subprocess.run([small], capture_output=True, text=True, check=True).stdout
     assert "lengths {2, 2, 32, 14}" in default and "1 instances support the problem" in default
 
 
