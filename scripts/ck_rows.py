@@ -45,7 +45,10 @@ LAYOUTS = {
 }
 FUSED_LAYOUT = {WEIGHT: "NDHWGC/GKZYXC/NDHWGK", DATA: "NDHWGK/GKZYXC/NDHWGC"}
 FUSED_WEIGHT = "DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle"
-TWO_STAGE_LAYOUTS = LAYOUTS[WEIGHT][:2]  # the tables of other layouts have a word in their names
+TWO_STAGE_LAYOUTS = LAYOUTS[WEIGHT][:2]
+# Tables with this word in their names are for layouts whose tensors the class copies to channels-last ones.
+TRANSPOSING = "_ngchw_"
+TRANSPOSING_LAYOUTS = ("NGCHW/GKYXC/NGKHW", "NGCDHW/GKZYXC/NGKDHW")
 # The template arguments that `GetTypeString` prints, by class; None is the variant, a pair is a product, a text itself.
 Position = int | None | tuple[int, int] | str
 XDL_WEIGHT = (12, 13, 14, 15, None, 16, 19, 20, 25, 26, 32, 33, 35, 36, 38)
@@ -127,9 +130,13 @@ def variants(kind: str) -> tuple[str, ...]:
     return tuple(f"BlkGemmPipelineVersion: v{number}" for number in (2, 5)) if kind == TWO_STAGE else SPECS
 
 
-def type_string(row: tuple[str, ...], kind: str, variant: str) -> str:
+def type_string(row: tuple[str, ...], table: Table, variant: str) -> str:
     """The type string of a row, from the positions that `GetTypeString` of its class prints."""
+    from ckgen.ck.notation import TRANSPOSING as NAMES
     from ckgen.ck.notation import TYPE_STRING, show
+
+    kind, transposing = table.kind, TRANSPOSING in table.name
+    names = (NAMES if transposing else TYPE_STRING)[kind]
 
     def value(position: Position) -> str:
         if isinstance(position, tuple):
@@ -139,7 +146,9 @@ def type_string(row: tuple[str, ...], kind: str, variant: str) -> str:
         return variant if position is None else position
 
     values = [value(position) for position in POSITIONS[kind]]
-    return show(kind, dict(zip(TYPE_STRING[kind], values, strict=True)), serialised=False)
+    if transposing:
+        values += [f"TransposeTransfer{end}ScalarPerVector: {width}" for end, width in zip(("Src", "Dst"), row[-2:])]
+    return show(kind, dict(zip(names, values, strict=True)), transposing=transposing)
 
 
 def _kind_of_row(row: tuple[str, ...], table: Table) -> tuple[str, str] | str:
@@ -151,8 +160,6 @@ def _kind_of_row(row: tuple[str, ...], table: Table) -> tuple[str, str] | str:
     operation, kind = table.folder, table.kind
     if kind not in OPERATION_OF:
         return "ck-class: no family has this class"
-    if "_ngchw_" in table.name:
-        return "foreign-layout: NGCHW, whose type strings name two more widths"
     words = row[4:7] if operation == WEIGHT else (row[5], row[6], row[10])
     place = {WEIGHT: 42 if kind == TWO_STAGE else 39, DATA: 47}[operation]
     compute = row[place : place + 2] if "_Xdl_" in kind else ()
@@ -170,7 +177,7 @@ def layouts_of(table: Table, dtype: str, function: str) -> tuple[str, ...]:
     from ckgen.conv.dtypes import DTYPES
 
     if table.kind == TWO_STAGE:
-        return TWO_STAGE_LAYOUTS
+        return TRANSPOSING_LAYOUTS if TRANSPOSING in table.name else TWO_STAGE_LAYOUTS
     if function != "PassThrough" or not DTYPES[dtype].as_stored:
         return (FUSED_LAYOUT[table.folder],)
     return LAYOUTS.get(table.kind, LAYOUTS[table.folder])
@@ -192,7 +199,7 @@ def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Co
         dtype, function = kind
         layouts = layouts_of(table, dtype, function)
         for variant in variants(table.kind):
-            text = type_string(row, table.kind, variant)
+            text = type_string(row, table, variant)
             if all(text in ours.get((table.folder, layout, dtype, function), ()) for layout in layouts):
                 same += 1
                 continue

@@ -37,6 +37,9 @@ class Fields:
     pipeline_version: int
     interwave: bool
     groups_to_merge: int
+    transpose_dst: int
+    transpose_vector: int
+    transpose_lds: int
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")

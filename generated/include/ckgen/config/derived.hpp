@@ -64,8 +64,8 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
-    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_copy_threads = (a_k_major ? max_of(1, min_of(copy_threads, m_per_block * planes)) : (a_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write)))));  // Copy threads that move A: all, or as many as there are slots of a K-major A, or pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = (b_k_major ? max_of(1, min_of(copy_threads, n_per_block * planes)) : (b_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write)))));  // Copy threads that move B.
     static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
@@ -137,8 +137,8 @@ struct WmmaDerived : WithOptionalKeys<Config> {
     static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
-    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_copy_threads = (a_k_major ? max_of(1, min_of(copy_threads, m_per_block * planes)) : (a_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write)))));  // Copy threads that move A: all, or as many as there are slots of a K-major A, or pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = (b_k_major ? max_of(1, min_of(copy_threads, n_per_block * planes)) : (b_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write)))));  // Copy threads that move B.
     static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
@@ -211,8 +211,8 @@ struct DlDerived : WithOptionalKeys<Config> {
     static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
-    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_copy_threads = (a_k_major ? max_of(1, min_of(copy_threads, m_per_block * planes)) : (a_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write)))));  // Copy threads that move A: all, or as many as there are slots of a K-major A, or pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = (b_k_major ? max_of(1, min_of(copy_threads, n_per_block * planes)) : (b_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write)))));  // Copy threads that move B.
     static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
