@@ -147,7 +147,7 @@ def type_string(row: tuple[str, ...], table: Table, variant: str) -> str:
 
     values = [value(position) for position in POSITIONS[kind]]
     if transposing:
-        values += [f"TransposeTransfer{end}ScalarPerVector: {width}" for end, width in zip(("Src", "Dst"), row[-2:])]
+        values += [f"TransposeTransferSrcScalarPerVector: {row[-2]}", f"TransposeTransferDstScalarPerVector: {row[-1]}"]
     return show(kind, dict(zip(names, values, strict=True)), transposing=transposing)
 
 

@@ -169,7 +169,8 @@ SLOT_COVER: tuple[Rule, ...] = tuple(
             " the slots are idle"
         ),
         message=(
-            f"{{{operand}_copy_threads}} threads x {{k1}} elements do not cover {name}'s {{{side}_per_block}}x{{k_per_block}}"
+            f"{{{operand}_copy_threads}} threads x {{k1}} elements do not cover {name}'s"
+            f" {{{side}_per_block}}x{{k_per_block}}"
         ),
         help="use copy waves whose threads are a power of two, or another tile",
         reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",

@@ -119,7 +119,7 @@ class Axes(Model):
     )
     transpose: Axis[Transpose] | None = Field(
         None,
-        description="Widths that only CK's type string of a layout like NGCHW has, where it copies to NHWGC (two_stage).",
+        description="Widths that only CK's type strings of layouts like NGCHW have: it copies to NHWGC (two_stage).",
     )
     archs: Annotated[tuple[ArchName, ...], OneOrMany()] | None = Field(
         None, description="Architectures to build for, not an axis; by rule all that can run the instance."

@@ -10,6 +10,7 @@ namespace factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances();
@@ -26,6 +27,7 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f3
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances();
@@ -58,6 +60,7 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhw
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances();
@@ -98,6 +101,7 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances();
@@ -133,6 +137,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_n
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances();
@@ -154,6 +159,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhw
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
@@ -164,6 +170,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_b
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances();
@@ -181,6 +188,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances();
 }  // namespace factories
@@ -193,6 +201,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(),
@@ -209,6 +218,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(),
@@ -241,6 +251,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_i8_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(),
@@ -281,6 +292,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(),
@@ -316,6 +328,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_i8_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances(),
@@ -337,6 +350,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
@@ -347,6 +361,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(),
@@ -364,6 +379,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
         })

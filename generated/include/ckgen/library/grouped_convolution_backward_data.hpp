@@ -15,6 +15,7 @@ namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -44,6 +45,7 @@ void add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_insta
 void add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -74,6 +76,7 @@ void add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_in
 void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -111,6 +114,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_i8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_bf16_instances(instances);
         }
@@ -120,6 +126,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNHWC_GKYXC_GNHWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_gnhwk_gkyxc_gnhwc_i8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(instances);
         }
@@ -128,6 +137,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<bhalf_t>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_instances(instances);

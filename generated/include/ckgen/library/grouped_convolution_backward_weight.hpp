@@ -18,6 +18,7 @@ void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_insta
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::i8>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
@@ -52,6 +53,7 @@ void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_f32_bf16_in
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::i8>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>>>& instances);
@@ -84,6 +86,7 @@ void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<bhalf_t>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
@@ -94,6 +97,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_f32_bf16
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::i8>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8>>>& instances);
@@ -111,6 +115,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 
@@ -133,6 +138,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f32>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::i8>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_gndhwc_gkzyxc_gndhwk_i8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::bf16>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_bf16_instances(instances);
         }
@@ -145,6 +153,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::f32>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNHWC_GKYXC_GNHWK, dtype::i8>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_gnhwc_gkyxc_gnhwk_i8_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(instances);
         }
@@ -156,6 +167,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::i8>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>) {
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(instances);
@@ -347,6 +361,12 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<NDimSp
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
