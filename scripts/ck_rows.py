@@ -10,6 +10,7 @@ has are only counted.
 
 from __future__ import annotations
 
+import csv
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this checkout's ckgen, installed or not
 
 PAGE = ROOT / "docs/ck_rows.md"
+REGISTERS = ROOT / "scripts/ck_rows_registers.csv"  # what rows need that rule register-budget refuses, measured
 TABLES = "library/include/ck/library/tensor_operation_instance/gpu"
 WEIGHT, DATA = "grouped_conv_bwd_weight", "grouped_conv_bwd_data"
 FOLDERS = (WEIGHT, DATA)
@@ -183,6 +185,16 @@ def layouts_of(table: Table, dtype: str, function: str) -> tuple[str, ...]:
     return LAYOUTS.get(table.kind, LAYOUTS[table.folder])
 
 
+def spilled_registers() -> dict[tuple[str, str], str]:
+    """What was measured of rows that need too many registers, by table and type string."""
+    lines = [line for line in REGISTERS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    rows = csv.DictReader(lines)
+    return {
+        (row["table"], row["row"]): f" (compiled: {row['spilled']} spilled, {row['scratch']} bytes of scratch)"
+        for row in rows
+    }
+
+
 def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Compared:
     """The result for one table."""
     from ckgen.ck.importing import Asked, resolve_text
@@ -190,6 +202,7 @@ def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Co
     from ckgen.instance.checker import Checker
 
     reasons: Counter[str] = Counter()
+    measured = spilled_registers()
     same = 0
     for row in table.rows:
         kind = _kind_of_row(row, table)
@@ -205,7 +218,8 @@ def compare(table: Table, ours: dict[tuple[str, str, str, str], set[str]]) -> Co
                 continue
             asked = Asked(physical_axes("in", layouts[0]).lower(), dtype)
             found = resolve_text(text, asked, Checker()).refusals
-            reasons["; ".join(f"{one.rule}: {one.message}" for one in found) or "valid, in no group"] += 1
+            reason = "; ".join(f"{one.rule}: {one.message}" for one in found) or "valid, in no group"
+            reasons[reason + measured.get((table.name.removeprefix("device_"), text), "")] += 1
     return Compared(table, len(table.rows) * len(variants(table.kind)), same, reasons)
 
 
@@ -238,6 +252,8 @@ def page(found: list[Compared], revision: str) -> str:
         f"`{TWO_STAGE}`, v2 and v5. It has the same string if",
         "an instance of the same operation, data type and function has it in every layout of CK's factories.\n",
         f"Of {rows} rows in tables of classes that ckgen has, {same} have the same string.\n",
+        "Rows that rule register-budget refuses were compiled without the rule by clang 19.1.7 for gfx1100 (that of",
+        "128x256x64 in f16 for gfx1103): each of them spills registers to memory.\n",
         "| table | class | rows | same string | missing, by rule |",
         "| --- | --- | --- | --- | --- |",
     ]

@@ -90,6 +90,11 @@ class Fields:
         return self.conv_spec == "Filter1x1Stride1Pad0"
 
     @property
+    def any_filter(self) -> int:
+        """0 if the kernel only takes 1x1 filters with stride 1 and no padding, else 1."""
+        return int(not self.pointwise)
+
+    @property
     def ndim(self) -> int:
         """Spatial dimensions, 1 to 3: the axes of the first tensor other than G, N and C."""
         return self.layout.index("/") - 3

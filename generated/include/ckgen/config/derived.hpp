@@ -153,7 +153,8 @@ struct WmmaDerived : WithOptionalKeys<Config> {
     static constexpr int epilogue_rows = m_waves * (4 * wave_size / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
     static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
     static constexpr int lds_bytes = max_of(stages * lds_stage_bytes, lds_epilogue_bytes);  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
-    static constexpr int vgpr_estimate = 24 + acc_registers + 8 * (min_of(m_xdl_per_wave, n_xdl_per_wave) + 1) + (a_elems + b_elems) * elem_bytes / 4 + (a_k_major ? 5 * a_slices : 0) + (b_k_major ? 5 * b_slices : 0);  // 32-bit registers that a lane needs, roughly: accumulators, some operands, the copy's staging, 24 others, and the addresses of the slots of K-major operands.
+    static constexpr int any_filter = Config::conv_spec == ConvSpec::Default;  // 0 if only 1x1 filters with stride 1 and no padding are taken, else 1.
+    static constexpr int vgpr_estimate = 24 + acc_registers + 8 * (min_of(m_xdl_per_wave, n_xdl_per_wave) + 1) + (a_elems + b_elems) * elem_bytes / 4 + (a_k_major ? (3 + 2 * any_filter) * a_slices : 0) + (b_k_major ? 5 * b_slices : 0);  // 32-bit registers that a lane needs, roughly: accumulators, some operands, the copy's staging, 24 others, and the addresses of the slots of K-major operands.
     static constexpr int vgpr_budget = min_of(256, 1024 / ((load_waves + math_waves + 3) / 4));  // 32-bit registers that a lane may use so that the whole workgroup is resident on one workgroup processor.
     static constexpr int matrix_unit = 1;  // What multiplies: WMMA (ckgen/atom/select.hpp).
 };
