@@ -230,6 +230,7 @@ def spliced(text: str, name: str, table: str) -> str:
 def pages() -> dict[str, str]:
     """Texts of all generated pages by path, and README.md with its tables updated."""
     from api_page import api_page
+    from classes_page import classes_page
     from spec_page import spec_page
     from zoo_page import zoo_page
 
@@ -249,6 +250,7 @@ def pages() -> dict[str, str]:
         "docs/support.md": support_page(),
         "docs/instances.md": instances_page(),
         "docs/zoo.md": zoo_page(NOTICE.format(source="ckgen/problems/zoo.yaml")),
+        "docs/amd_classes.md": classes_page(NOTICE.format(source="docs/classes/*.csv"), ROOT / "docs/classes"),
         "instances.schema.json": schema_text(),
         "docs/measured.svg": measured_plot(BWD_WEIGHT),
         "docs/measured_bwd_data.svg": measured_plot(BWD_DATA),

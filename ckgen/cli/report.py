@@ -28,7 +28,19 @@ PAGE = Path("build/report.html")
     "--code", type=PATH, help="A table of machine code, as docs/isa/gfx942.csv: adds its columns to the page."
 )
 @click.option(
+    "--timelines", type=PATH, metavar="FOLDER", help="A folder that `ckgen isa --timeline` wrote: adds its pictures."
+)
+@click.option(
     "--against", metavar="RUN", help="Another run to compare with: its number, or a file as of `ckgen bench compare`."
+)
+@click.option(
+    "--predicted",
+    type=PATH,
+    metavar="FILE",
+    help="A table of machine code: predict every layer of the zoo instead and write CSV, by class of layer.",
+)
+@click.option(
+    "--sample", type=click.IntRange(1), metavar="N", help="With --predicted: N of the layers, a share of each class."
 )
 @click.option("--list", "list_runs", is_flag=True, help="List the runs of the store instead.")
 @json_option
@@ -37,21 +49,32 @@ def report_command(
     outs: tuple[Path, ...],
     run: int | None,
     code: Path | None,
+    timelines: Path | None,
     against: str | None,
+    predicted: Path | None,
+    sample: int | None,
     list_runs: bool,
     as_json: bool,
 ) -> int:
     """Write the rows of a run, and of the runs that it continued, as one self-contained page or as data.
+
+    With --predicted nothing was measured: each layer of the problem set `zoo` has the time of the cost model (see
+    docs/isa.md) relative to the roofline, and the rows of a class of layers are added up. Run it at the root of a
+    checkout; it takes a few minutes.
 
     \b
     Examples:
       ckgen report
       ckgen report --store bench.sqlite --out report.html --out rows.csv
       ckgen report --run 2 --against 1
+      ckgen report --code docs/isa/gfx942.csv --timelines build/timelines
+      ckgen report --predicted docs/isa/gfx942.csv --out docs/classes/gfx942.csv
       ckgen report --list
     """
-    from ckgen.cli.run.report_run import list_stored_runs, report
+    from ckgen.cli.run.report_run import Additions, list_stored_runs, report, report_predicted
 
+    if predicted is not None:
+        return report_predicted(predicted, outs, as_json, sample)
     if list_runs:
         return list_stored_runs(store, as_json)
-    return report(store, outs, run, code, as_json, against)
+    return report(store, outs, run, as_json, Additions(code, timelines, against))

@@ -40,6 +40,13 @@ from ckgen.selection.measured import TABLES, Table
 @click.option("--operation", default=DEFAULT_OPERATION, show_default=True, help="The operation that the table is for.")
 @click.option("--tables", type=PATH, default=TABLES, help="Folder of the tables; default: the bundled ones.")
 @click.option("--check", "checking", is_flag=True, help="Write nothing; exit 1 if a table differs from its results.")
+@click.option(
+    "--classes",
+    type=PATH,
+    default=Path("docs/classes"),
+    show_default=True,
+    help="With --check: folder of the files of `ckgen report --predicted`, which are checked too.",
+)
 @click.pass_context
 def tune_command(
     ctx: click.Context,
@@ -53,6 +60,7 @@ def tune_command(
     operation: str,
     tables: Path,
     checking: bool,
+    classes: Path,
 ) -> int:
     """Write the table of the fastest instances, which `ckgen.select` and the C++ library read.
 
@@ -72,7 +80,7 @@ def tune_command(
 
     check_archs([arch] if arch else [])
     if checking:
-        return _check(tables)
+        return _check(tables, classes)
     _refuse_absolute((*results, spec, *([model] if model else [])))
     _measure(ctx, results, library, problems, cluster)
     table = _make(results, arch, model, spec, operation)
@@ -122,10 +130,13 @@ def _make(results: tuple[Path, ...], arch: str | None, model: Path | None, spec:
     raise click.UsageError(message)
 
 
-def _check(tables: Path) -> int:
+def _check(tables: Path, classes: Path) -> int:
+    from ckgen.report import by_class
     from ckgen.tuning.from_rows import find_drift
 
     drifts = find_drift(tables, Path())
+    for file in sorted(classes.glob("*.csv")):
+        drifts += by_class.find_drift(file, Path())
     for drift in drifts:
         console.say(drift)
     if not drifts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, prod
 
 from ckgen.conv.dtypes import element_of
@@ -20,6 +21,7 @@ INT64_MAX = 2**63 - 1
 LARGEST_ELEMENT_BYTES = 8
 
 Lengths = tuple[int, ...]
+Axis = tuple[int, int, int, int, int]  # output edge, taps, stride, dilation and left pad of a dimension
 
 
 class ProblemError(CkgenError):
@@ -116,15 +118,13 @@ class ConvProblem:
 
         For example, a 1x1 filter with stride 2 reads a quarter of its input.
         """
-        unread = prod(self.input) - prod(len(self._reached(axis)) for axis in range(self.ndim))
+        unread = prod(self.input) - prod(map(_reached, self.input, self._axes))
         pixel = self.groups * self.batch * self.c * element_of(dtype, "in").bytes
         return self.bytes(dtype) - unread * pixel
 
-    def _reached(self, axis: int) -> set[int]:
-        steps = range(0, self.output[axis] * self.strides[axis], self.strides[axis])
-        taps = range(0, self.filter[axis] * self.dilations[axis], self.dilations[axis])
-        positions = {step + tap - self.left_pads[axis] for step in steps for tap in taps}
-        return positions & set(range(self.input[axis]))
+    @property
+    def _axes(self) -> Iterable[Axis]:
+        return zip(self.output, self.filter, self.strides, self.dilations, self.left_pads, strict=True)
 
     def scaled(self, max_batch: int, edge_power: float = 0.5) -> ConvProblem:
         """A smaller problem of the same kind: channels, groups, filter, strides, dilations and pads stay as they are.
@@ -275,3 +275,12 @@ def _size_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
                 yield _finding(
                     "problem-int64", f"the {tensor} tensor has {elements} elements: no 64-bit offset holds it"
                 )
+
+
+@lru_cache(maxsize=4096)
+def _reached(edge: int, axis: Axis) -> int:
+    """The number of positions of an input edge that a tap reaches."""
+    outputs, taps, stride, dilation, pad = axis
+    starts = range(-pad, outputs * stride - pad, stride)
+    positions = {start + tap * dilation for start in starts for tap in range(taps)}
+    return sum(0 <= position < edge for position in positions)

@@ -36,7 +36,7 @@ DERIVED = (
     Value("c_bytes", "Bytes of an element of C, the tensor that is written."),
     Value("block_size", "Threads of a workgroup.", f"{WAVE_SIZE} * math_waves"),
     Value("launch_threads", "Threads of a workgroup as launched.", f"{WAVE_SIZE} * (load_waves + math_waves)"),
-    Value("channel_threads", "Threads beside each other along the groups.", "n_per_block // a_vector"),
+    Value("channel_threads", "Threads beside each other along the groups.", "max(1, n_per_block // a_vector)"),
     Value("position_threads", "Threads that have the same groups.", "block_size // channel_threads"),
     Value("thread_positions", "Positions of one strip, which a thread computes at once.",
           "k_per_block // position_threads"),
@@ -79,12 +79,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="depthwise-layout",
         scope="domain",
-        condition="channels_last and not groups_outermost",
-        sentence="the groups are beside each other in memory, as in NHWGC",
-        message="{family} has no layouts but those of NHWGC/GKYXC/NHWGK",
-        help="use NWGC, NHWGC or NDHWGC, in backward data NWGK, NHWGK or NDHWGK",
-        reason="Neighbouring lanes read neighbouring groups.",
-        blame=("layout",),
+        condition="n_per_block == 1 or (channels_last and not groups_outermost)",
+        sentence="the groups are beside each other in memory, as in NHWGC, or the tile has one group",
+        message="{family} has no tile of {n_per_block} groups in {layout}",
+        help="use NWGC, NHWGC or NDHWGC, in backward data NWGK, NHWGK or NDHWGK; or a tile of one group, such as 3x1",
+        reason="Neighbouring lanes read neighbouring groups, or neighbouring positions of one group.",
+        blame=("layout", "tile"),
     ),
     Rule(
         id="depthwise-vector",
@@ -121,10 +121,11 @@ RULES: tuple[Rule, ...] = (
         scope="tile",
         condition=(
             "m_per_block >= 1 and m_per_block <= 16 and n_per_block % a_vector == 0"
-            " and (channel_threads == 4 or channel_threads == 8 or channel_threads == 16 or channel_threads == 32"
+            " and (channel_threads == 1 or channel_threads == 2 or channel_threads == 4 or channel_threads == 8"
+            " or channel_threads == 16 or channel_threads == 32"
             " or channel_threads == 64)"
         ),
-        sentence="the tile is 1 to 16 taps by 4, 8, 16, 32 or 64 vectors of groups",
+        sentence="the tile is 1 to 16 taps by 1, 2, 4, 8, 16, 32 or 64 vectors of groups",
         message="the tile is {m_per_block}x{n_per_block} with vectors of {a_vector}",
         help="use a tile such as 3x64: taps of a filter row, and groups",
         reason="The products of all taps of a part of a row are summed in registers.",

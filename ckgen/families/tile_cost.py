@@ -40,10 +40,12 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The instructions per tile of an instance's machine code, and the number of its workgroups that a unit holds."""
+    """The instructions per tile of an instance's machine code, the number of its workgroups that a unit holds, and its
+    cycles per tile relative to the bound."""
 
     roles: tuple[RoleLoad, ...]
     groups: int
+    slowdown: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ compute one matrix product per filter tap and group.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -74,6 +75,7 @@ def torch_backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) ->
     return in_[(slice(None), slice(None), *image)].movedim(-1, 2)
 
 
+@lru_cache(maxsize=64)  # a prediction of each instance and split_k asks for them
 def _products(problem: ConvProblem) -> tuple[Gemm, ...]:
     return tuple(sub.gemm(problem) for sub in decompose(problem).sub_gemms)
 

@@ -79,6 +79,11 @@ def bundled_sets() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (PACKAGE / "problems").glob("*.yaml")))
 
 
+def bundled_file(name: str) -> Path:
+    """The file of a bundled set."""
+    return PACKAGE / "problems" / f"{name}.yaml"
+
+
 def load_problems(name: str) -> tuple[NamedProblem, ...]:
     """Load the problems of a bundled set, or of a YAML file if ``name`` is its path.
 
@@ -97,7 +102,7 @@ def load_models(name: str) -> tuple[Model, ...]:
 
 def _document(name: str) -> Document:
     if name in bundled_sets():
-        return load(PACKAGE / "problems" / f"{name}.yaml")
+        return load(bundled_file(name))
     if Path(name).is_file():
         return load(name)
     message = f"{name!r} is neither a problem set nor a file"

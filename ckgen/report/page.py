@@ -6,6 +6,7 @@ This module produces all text and geometry; the templates in ckgen/report/templa
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -48,9 +49,27 @@ class Figure:
         return make_chart(self.rows, self.axis, self.kinds)
 
 
-def render_report(summary: Summary, code: CodeTable | None = None, against: Comparison | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG of `ckgen isa --timeline`, and its name. The page shows it as an image, in which no script runs."""
+
+    name: str
+    svg: bytes
+
+    @property
+    def address(self) -> str:
+        """The picture as a data URL."""
+        return "data:image/svg+xml;base64," + b64encode(self.svg).decode("ascii")
+
+
+def render_report(
+    summary: Summary,
+    code: CodeTable | None = None,
+    against: Comparison | None = None,
+    timelines: Sequence[Picture] = (),
+) -> str:
     """The page's HTML. `code` adds data about the machine code of the instances on one AMD architecture, `against` the
-    comparison with another run."""
+    comparison with another run, `timelines` pictures of simulations."""
     figures = [figure for total in summary.totals for figure in _figures(summary, total.subject)]
     compared = [] if against is None else compared_figures(against)
     every = [*compared, *figures]
@@ -70,6 +89,7 @@ def render_report(summary: Summary, code: CodeTable | None = None, against: Comp
             shapes=shape_table(summary),
             fused=any(total.mean_over_plain is not None for total in summary.totals),
             runners=runner_table(summary.shapes, code),
+            timelines=timelines,
             failures=failure_table(summary.failures),
             failure_count=len(summary.failures),
         )

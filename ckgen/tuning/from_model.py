@@ -1,8 +1,8 @@
 """Predicted tables: the fastest instances by the cost model, for an architecture without measurements.
 
 A predicted table has the form of a measured one and is used in the same way, but the selector calls its choices from it
-`predicted`. It is made from the committed table of machine code, the spec and the bundled problem sets. Measurements of
-the architecture replace it.
+`predicted`. It is made from the committed tables of machine code and of simulated cycles, the spec and the bundled
+problem sets. Measurements of the architecture replace it.
 
 The generic instance is ranked only for problems that no other instance takes. The model counts bytes, not accesses, so
 an instance that loads one element at a time would rank as high as one that loads eight. For the same reason instances
@@ -15,12 +15,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ckgen.conv.problem import ConvProblem
-from ckgen.cost.rank import CodeBook, Prediction, rank
+from ckgen.cost.rank import CodeBook, Prediction, rank, read_book
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.hardware.compute_units import RATES
 from ckgen.instance.instance import Instance
 from ckgen.library.digest import file_digest
-from ckgen.machine_code.table import read_table
 from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.sets import STANDARD_SETS, load_problems
 from ckgen.selection.measured import Candidate, MeasuredProblem, Table, TableOrigin
@@ -33,12 +32,11 @@ UNLIMITED = 1 << 31  # these matrix units round to nearest, so the length of a s
 
 
 def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
-    """Make a table with the cost model. ``code`` is a table of `ckgen isa`, ``spec`` the YAML file; both paths are
-    relative to ``root``. Raises CkgenError if either cannot be read."""
-    table = read_table(root / code)
-    book = CodeBook(table.arch, table)
+    """Make a table with the cost model. ``code`` is a table of `ckgen isa`, beside which its simulated cycles may be,
+    ``spec`` the YAML file; both paths are relative to ``root``. Raises CkgenError if a file cannot be read."""
+    book, sources = read_book(root, code)
     every = expand_document(source.load(root / spec)).instances
-    known = [i for i in every if i.operation == operation and table.arch in i.archs and i.function == PASS_THROUGH]
+    known = [i for i in every if i.operation == operation and book.arch in i.archs and i.function == PASS_THROUGH]
     instances = [i for i in known if not i.given_copy]
     rows = tuple(
         row
@@ -47,17 +45,17 @@ def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
         for row in _row(problem, dtype, instances, book)
     )
     origin = TableOrigin(
-        results={path: file_digest(root / path) for path in (code, spec)},
-        device=RATES[table.arch].gpu,
+        results={path: file_digest(root / path) for path in (sources[0], spec, *sources[1:])},
+        device=RATES[book.arch].gpu,
         driver="",
         software="the cost model of docs/isa.md; nothing was measured",
-        compiler=table.compiler,
+        compiler=book.compiler,
         commit="",
         spec_digest="",
         library_digest="",
         measured="",
     )
-    return Table(operation, table.arch, origin, rows, predicted=True)
+    return Table(operation, book.arch, origin, rows, predicted=True)
 
 
 def _problems(operation: str) -> list[ConvProblem]:

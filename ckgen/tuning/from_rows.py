@@ -142,7 +142,7 @@ def _again(table: Table, root: Path) -> Table:
     if table.predicted:
         from ckgen.tuning.from_model import predict_table
 
-        code, spec = table.origin.results
+        code, spec, *_ = table.origin.results
         return predict_table(code, spec, table.operation, root)
     return make_table(read_measured(table.origin.results, root), table.operation, table.arch)
 

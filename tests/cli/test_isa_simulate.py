@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ckgen.cli import main
+from ckgen.machine_code.cycles.table import read_cycles
 from tests.support.specs import WAVELET, spec_text
 
 NAME = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2"
@@ -63,12 +64,32 @@ def test_tables_json_and_pictures(folder: Path, capsys: pytest.CaptureFixture[st
         assert all(place["line"] and place["cycles"] > 0 for place in result["places"])
 
 
+@pytest.mark.compiles
+def test_tables_of_cycles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row is simulated once for its code; --check finds rows of other code."""
+    write = ["isa", "--arch", "gfx942", "--tables", "isa", "--write"]
+    assert main(write) == 0 and main([*write, "--simulate"]) == 0
+    assert "1 of 1 instances are to be simulated" in capsys.readouterr().err
+    path = folder / "isa/cycles/gfx942.csv"
+    table = read_cycles(path)
+    assert list(table.rows) == [NAME] and 512 <= table.rows[NAME].l2 <= table.rows[NAME].memory < 3000
+    before = path.read_text()
+    assert main([*write, "--simulate"]) == 0
+    assert "0 of 1 instances are to be simulated" in capsys.readouterr().err
+    assert path.read_text() == before
+    assert main(["isa", "--tables", "isa", "--check"]) == 0
+    path.write_text(before.replace(table.rows[NAME].code, "0" * 12))
+    assert main(["isa", "--tables", "isa", "--check"]) == 1
+    assert f"{NAME}: simulated with other code" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
         (("--timeline", "x"), "add --simulate"),
+        (("--simulate", "--write", "--json"), "leave --timeline and --json out"),
         (("--simulate", "--check"), "does not go with --check"),
-        (("--simulate", "--loops"), "does not go with --check, --write or --loops"),
+        (("--simulate", "--loops"), "does not go with --check or --loops"),
     ],
 )
 def test_wrong_use_is_said(folder: Path, asked: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:

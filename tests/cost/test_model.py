@@ -22,7 +22,8 @@ from ckgen.families import halo_cost
 from ckgen.families.registry import FAMILIES
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes
 from ckgen.hardware.compute_units import RATES, Rates
-from ckgen.instance.instance import Instance
+from ckgen.instance.instance import Instance, parse
+from ckgen.machine_code.cycles.table import Cycles, CyclesTable, digest_of
 from ckgen.machine_code.table import load_table, row_of
 from ckgen.operations.operation import BWD_WEIGHT
 from tests.machine_code.test_table import report
@@ -105,6 +106,28 @@ def test_a_prediction_is_the_busiest_units_time() -> None:
     assert made.memory_seconds == pytest.approx(LAYER.compulsory_bytes("f16") / MI300X.memory_bytes_per_s)
     split = predict(WAVELET, LAYER, 8, code, MI300X)
     assert split.unit_seconds < made.unit_seconds / 4 and split.memory_seconds > made.memory_seconds
+
+
+def test_simulated_cycles_slow_a_family_down() -> None:
+    """The slowdown of the nearest simulated instance of the same family counts; another family has none."""
+    plain = book()
+    table = load_table(ROOT / "docs" / "isa", "gfx942")
+    assert table is not None
+    known = next(parse(name) for name in table.rows if "_wavelet_nhwgc" in name and "f16_default_128x128x32" in name)
+    bound = bound_of_row(table.rows[known.name], known, "gfx942")
+    assert bound is not None
+    row = Cycles(known.name, digest_of(table.rows[known.name]), 2, 1.5 * bound.cycles, 2 * bound.cycles)
+    slowed = CodeBook("gfx942", table, CyclesTable("gfx942", table.compiler, {known.name: row}))
+    other = next(i for i in instances_of(BWD_WEIGHT) if i.family == "wavelet" and i.name not in table.rows)
+    for one, factor in ((known, 1.5), (other, 1.5), (XDL, 1.0)):
+        assert slowed.code_of(one).slowdown == pytest.approx(factor)
+        assert plain.code_of(one).slowdown == 1.0
+    before, after = (predict(known, LAYER, 1, which.code_of(known), MI300X) for which in (plain, slowed))
+    start = (MI300X.start_cycles + 128 * 128 * 2 / MI300X.load_bytes) / MI300X.clock_hz
+    assert after.unit_seconds - start == pytest.approx(1.5 * (before.unit_seconds - start))
+    stale = replace(row, code="0" * 12)
+    again = CodeBook("gfx942", table, CyclesTable("gfx942", table.compiler, {known.name: stale}))
+    assert again.code_of(known).slowdown == 1.0
 
 
 def test_halos_tile_by_hand() -> None:

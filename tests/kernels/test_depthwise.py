@@ -40,8 +40,25 @@ DATA_1D = replace(DATA_ROWS, layout="NWGK/GKXC/NWGC", dtype="f32", function="Pas
 DATA_SINGLE = replace(
     DATA_1D, layout="NDHWGK/GKZYXC/NDHWGC", m_per_block=3, k_per_block=16, a_vector=1, function="AddResidual"
 )
-WEIGHT = (WEIGHT_3X3, WEIGHT_ROWS, WEIGHT_1D, WEIGHT_SINGLE)
-DATA = (DATA_3X3, DATA_5X5, DATA_ROWS, DATA_1D, DATA_SINGLE)
+# Positions next to each other: a workgroup has one group, and its threads are side by side along the positions.
+FIRST = replace(WEIGHT_3X3, layout="NGCHW/GKCYX/NGKHW", n_per_block=1, k_per_block=1024, a_vector=1)
+WEIGHT_FIRST = (
+    FIRST,
+    replace(FIRST, m_per_block=5, k_per_block=512, stages=5, dtype="f32"),
+    replace(FIRST, layout="NGCDHW/GKCZYX/NGKDHW", m_per_block=7, stages=1, dtype="bf16"),
+    replace(FIRST, layout="NGCW/GKXC/NGKW", m_per_block=3, k_per_block=2048, stages=1),
+    replace(FIRST, layout="GNHWC/GKYXC/GNHWK", m_per_block=1, stages=1),
+)
+FIRST_DATA = replace(FIRST, layout="NGKHW/GKCYX/NGCHW", operation=BWD_DATA)
+DATA_FIRST = (
+    FIRST_DATA,
+    replace(FIRST_DATA, function="AddResidual", m_per_block=5, k_per_block=512, stages=5, dtype="f32"),
+    replace(FIRST_DATA, layout="NGKDHW/GKCZYX/NGCDHW", m_per_block=7, stages=1, dtype="bf16"),
+    replace(FIRST_DATA, layout="NGKW/GKXC/NGCW", m_per_block=3, k_per_block=2048, stages=1),
+    replace(FIRST_DATA, layout="GNHWK/GKYXC/GNHWC", m_per_block=1, stages=1),
+)
+WEIGHT = (WEIGHT_3X3, WEIGHT_ROWS, WEIGHT_1D, WEIGHT_SINGLE, *WEIGHT_FIRST)
+DATA = (DATA_3X3, DATA_5X5, DATA_ROWS, DATA_1D, DATA_SINGLE, *DATA_FIRST)
 ALL = (*WEIGHT, *DATA)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 12  # problems per instance and seed

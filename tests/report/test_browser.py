@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ckgen.report.compare import compare, load_run
-from ckgen.report.page import render_report
+from ckgen.report.page import Picture, render_report
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -37,7 +37,9 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of real rows, compared with themselves."""
     summary = load_run(str(ROOT / "bench/results/2026-11-21-h200/rows_bwd_data.csv.gz"), Path("none"))
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render_report(summary, None, compare(summary, summary)), encoding="utf-8")
+    drawn = b'<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="90"><rect width="1200" height="90"/></svg>'
+    page = render_report(summary, None, compare(summary, summary), [Picture("wide", drawn)])
+    path.write_text(page.replace("<details>", "<details open>"), encoding="utf-8")
     return path
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -240,6 +241,9 @@ def test_a_page_without_rows_of_some_kind() -> None:
     assert "section" not in page.counts
 
 
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="90"><text x="8" y="18">µ</text></svg>'
+
+
 def stored(path: Path) -> str:
     with Store(path) as store:
         for _ in range(2):
@@ -262,7 +266,13 @@ def test_the_command_writes_each_kind(tmp_path: Path, capsys: pytest.CaptureFixt
     code.write_text(table_text(make_table("gfx942", "clang 19.1.7", [report(WAVELET.name)])))
     page = tmp_path / "code.html"
     assert main(["report", "--store", store, "--out", str(page), "--code", str(code)]) == 0
-    assert "VALU/matrix" in page.read_text()
+    assert "VALU/matrix" in page.read_text() and "Simulated timelines" not in page.read_text()
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    (pictures / "one_gfx942_l2.svg").write_text(SVG)
+    assert main(["report", "--store", store, "--out", str(page), "--timelines", str(pictures)]) == 0
+    (encoded,) = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="one_gfx942_l2">', page.read_text())
+    assert b64decode(encoded).decode() == SVG
     capsys.readouterr()
     assert main(["report", "--store", store, "--list"]) == 0
     assert re.search(r"2 +2026-01-02T03:04:05Z +Test GPU <1> +nvidia +c{12} +6{12} +7", capsys.readouterr().out)
@@ -273,8 +283,10 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["report", "--store", store, "--out", "r.json"]) == 2
     assert main(["report", "--store", store, "--run", "9", "--out", str(tmp_path / "r.csv")]) == 2
     assert main(["report", "--store", str(tmp_path / "no"), "--out", str(tmp_path / "r.csv")]) == 2
+    assert main(["report", "--store", store, "--timelines", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "does not end in .html, .csv" in said
+    assert f"there is no .svg in {tmp_path}" in said
     assert "has no run 9" in said and "runs: 1, 2" in said
     assert "`ckgen bench` writes them" in said
     with Store(tmp_path / "empty.sqlite") as empty, pytest.raises(CkgenError, match="holds no run"):

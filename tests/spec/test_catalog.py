@@ -59,7 +59,13 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     rows = [dict(zip(MATRIX_HEADERS, row, strict=True)) for row in support_matrix(usual_instances_of(BWD_WEIGHT))]
     assert len(rows) == 48
     first = [row for row in rows if "C" not in (row["layout"].split("/")[0][-1])]
-    assert {(row["generic"], row["xdl"]) for row in first} == {("yes", "-"), ("yes", "14"), ("yes", "16")}
+    assert {(row["generic"], row["xdl"]) for row in first} == {
+        ("yes", "-"),
+        ("yes", "14"),
+        ("yes", "16"),
+        ("yes", "24"),
+        ("yes", "26"),
+    }
     assert all((row["xdl"] == "-") == (row["dtype"] == "bf16_f32_bf16") for row in first)
     for row in [row for row in rows if row not in first]:
         more = 0 if row["layout"] == "NWGC/GKXC/NWGK" else 4 if row["dtype"] == "f32" else 14  # set ck_rows
@@ -68,7 +74,8 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
         )
         if row["layout"] == "NDHWGC/GKZYXC/NDHWGK" and row["dtype"] != "bf16":  # rows of Bilinear and Scale
             more += 2 * (32 + more) + (2 if row["dtype"] == "f16" else 0)
-        assert row["generic"] == "yes" and row["xdl"] == str(32 + more + pipelines)
+        narrow = 5 if row["layout"][0] == "N" and row["dtype"] != "bf16_f32_bf16" else 0
+        assert row["generic"] == "yes" and row["xdl"] == str(32 + more + pipelines + narrow)
         assert row["functions"] == "Bilinear, Scale, ConvScale"
     wavelet = {(row["ndim"], row["dtype"]): row["wavelet"] for row in rows if row["wavelet"] != "-"}
     assert wavelet == {("2", "f16"): "16", ("2", "bf16"): "16", ("3", "f16"): "10", ("3", "bf16"): "10"}
@@ -87,7 +94,7 @@ def test_the_support_matrix_of_backward_data() -> None:
         if dtype in OPERATIONS[BWD_DATA].dtypes
     }
     assert all(row["generic"] == "yes" for row in rows)
-    assert {row["xdl"] for row in rows if not row["layout"].endswith("C")} == {"11"}
+    assert {row["xdl"] for row in rows if not row["layout"].endswith("C")} == {"11", "13"}
     assert all(row["xdl"] != "-" for row in rows)
     assert {row["layout"]: row["functions"] for row in rows if row["functions"] != "-"} == {
         "NHWGK/GKYXC/NHWGC": "AddResidual, Bilinear, Scale",  # in the order of the file's groups
@@ -226,7 +233,7 @@ def test_explain_of_one_match_and_of_many() -> None:
             "set=ci tile=256x128",
             ["212 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
-        ("set=nightly family=xdl", ["there is no set `nightly`; sets are ck_rows, types, full, default, ci"]),
+        ("set=nightly family=xdl", ["there is no set `nightly`; sets are ck_rows, narrow, types, full, default, ci"]),
         ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),
         ("family=wavelet_tma dtype=f32", ["tma-dtype", "nearest change: dtype f16 or bf16"]),
         ("family=wavelet_tma tile=128x128 stages=8", ["lds-bytes", "sm_90a has 232448", "nearest change: tile"]),

@@ -50,7 +50,8 @@ class IsaOptions:
         click.option(
             "--simulate",
             is_flag=True,
-            help="Print simulated cycles per tile and where waves wait; AMD only, see docs/simulator.md.",
+            help="Print simulated cycles per tile and where waves wait; with --write, bring docs/isa/cycles up to "
+            "date. AMD only, see docs/simulator.md.",
         ),
     ]
     timeline: Annotated[

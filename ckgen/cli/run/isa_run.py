@@ -14,6 +14,7 @@ from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
 from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
+from ckgen.cli.run.isa_cycles import stale_cycles, write_cycles
 from ckgen.cli.run.isa_nvidia_run import isa_nvidia
 from ckgen.cli.run.isa_options import IsaOptions
 from ckgen.cli.run.isa_simulated import simulated
@@ -69,11 +70,15 @@ def isa(options: IsaOptions) -> int:
         message = f"none of {len(chosen)} instances is for {' or '.join(archs)}"
         raise CkgenError([Diagnostic(None, "empty-selection", message, "choose another --arch or other FILTERs")])
     console.note(f"assembly in {place.build_dir}")
+    by_name = {instance.name: instance for instance in chosen}
     if options.check:
         return _check(options, loaded, found)
+    if options.write and options.simulate:
+        for item in found:
+            write_cycles(selection, item.reports, item.release, by_name, tables=options.tables, jobs=options.jobs)
+        return 0
     if options.write:
         return _write(options, found)
-    by_name = {instance.name: instance for instance in chosen}
     if options.simulate:
         reports = [report for item in found for report in item.reports]
         pictures, as_json = options.timeline, options.as_json
@@ -85,8 +90,10 @@ def isa(options: IsaOptions) -> int:
 def _check_simulation(options: IsaOptions, archs: Sequence[str]) -> None:
     if options.timeline and not options.simulate:
         raise click.UsageError("--timeline draws simulations: add --simulate")
-    if options.simulate and (options.check or options.write or options.loops):
-        raise click.UsageError("--simulate does not go with --check, --write or --loops")
+    if options.simulate and (options.check or options.loops):
+        raise click.UsageError("--simulate does not go with --check or --loops")
+    if options.simulate and options.write and (options.timeline or options.as_json):
+        raise click.UsageError("--simulate --write writes tables: leave --timeline and --json out")
     if options.simulate and any(arch in NVIDIA_ARCHES for arch in archs):
         raise click.UsageError("--simulate runs the machine code of AMD GPUs")
 
@@ -143,7 +150,9 @@ def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
             made = f"the table is made with {table.compiler}, this is {item.release}"
             console.warn(f"{item.arch}: {made}: only the limits are checked")
         else:
-            lines = differences(_asked_for(options, table, item), make_table(item.arch, item.release, item.reports))
+            made_now = make_table(item.arch, item.release, item.reports)
+            lines = differences(_asked_for(options, table, item), made_now)
+            lines += [] if options.filters else stale_cycles(options.tables, made_now)
             drifted += len(lines)
             for line in lines:
                 console.say(f"{item.arch} {line}")
@@ -152,7 +161,7 @@ def _check(options: IsaOptions, loaded: Loaded, found: Sequence[Found]) -> int:
     count = sum(len(item.reports) for item in found)
     console.say(f"{count} code objects: {len(broken)} broken limits, {drifted} rows that differ from the tables")
     if drifted:
-        console.note("if the change is wanted: ckgen isa --set ci --write")
+        console.note("if the change is wanted: ckgen isa --set ci --write, then the same with --simulate")
     return EXIT_FAILED if broken or drifted else 0
 
 
@@ -177,17 +186,20 @@ def _record(item: Found, report: CodeReport, instance: Instance) -> dict[str, ob
 
 def _cells(report: CodeReport, instance: Instance) -> tuple[str, ...]:
     resources, main, load = report.resources, report.loop("main") or report.loop("math"), report.loop("load")
-    assert main is not None
-    hot, bound = main.hot, bound_of(report, instance)
-    ratio = "-" if main.valu_per_matrix is None else f"{main.valu_per_matrix:.2f}"
-    cells: tuple[object, ...] = (
+    bound = bound_of(report, instance)
+    cells: list[object] = [
         *(report.name, report.arch, resources.vgprs, resources.agprs, resources.sgprs),
         *(resources.vgpr_spills + resources.sgpr_spills, resources.scratch_bytes, resources.lds_bytes),
-        *(f"{report.waves:g}", resources.code_bytes, hot.matrix, hot.valu, hot.salu),
-        *(f"{hot.lds_read}/{hot.lds_write}", hot.loads, hot.waits, hot.barriers, ratio),
+        *(f"{report.waves:g}", resources.code_bytes),
+    ]
+    if main is None:  # a family without a matrix product has no main loop
+        return tuple(str(cell) for cell in cells) + ("-",) * len(LOOP_HEADERS)
+    hot, ratio = main.hot, "-" if main.valu_per_matrix is None else f"{main.valu_per_matrix:.2f}"
+    cells += [
+        *(hot.matrix, hot.valu, hot.salu, f"{hot.lds_read}/{hot.lds_write}", hot.loads, hot.waits, hot.barriers, ratio),
         *("-" if load is None else f"{load.valu_per_tile:.1f}", (load or main).exposed_loads),
         "-" if bound is None else str(bound),
-    )
+    ]
     return tuple(str(cell) for cell in cells)
 
 

@@ -26,6 +26,20 @@ PLACE_HEADERS = ("instance", "arch", "inputs", "role", "waits for", "cycles", "a
 _SHOWN_WAITS = 4
 
 
+class Simulator:
+    """Simulates compiled instances of a selection. Builds the host library, which plans the launches."""
+
+    def __init__(self, selection: Selection, reports: Sequence[CodeReport], instances: dict[str, Instance], jobs: int):
+        _require(reports)
+        self._place, self._instances = workplace(selection, chosen=True, platform="host"), instances
+        self._library = Library(build_library(self._place, "host", jobs=jobs, archs=(), options=()))
+
+    def run(self, report: CodeReport) -> Simulated:
+        """Simulate one instance. Raises CkgenError if it has no main loop or no problem fits."""
+        machine = Machine(self._library, self._place.tree, report.arch, self._place.build_dir.parent / "emulated")
+        return simulate(machine, report, self._instances[report.name])
+
+
 def simulated(
     selection: Selection,
     reports: Iterable[CodeReport],
@@ -35,16 +49,12 @@ def simulated(
     pictures: Path | None,
     as_json: bool,
 ) -> int:
-    """Build the host library, which plans the launches, simulate every instance, and print or draw the results."""
+    """Simulate every instance, and print or draw the results."""
     reports = tuple(reports)
-    _require(reports)
-    place = workplace(selection, chosen=True, platform="host")
-    library = Library(build_library(place, "host", jobs=jobs, archs=(), options=()))
-    found: list[Simulated] = []
+    simulator, found = Simulator(selection, reports, instances, jobs), list[Simulated]()
     with console.progress("simulate", len(reports)) as step:
         for report in reports:
-            machine = Machine(library, place.tree, report.arch, place.build_dir.parent / "emulated")
-            found.append(simulate(machine, report, instances[report.name]))
+            found.append(simulator.run(report))
             step(f"{report.arch} {report.name}")
             if pictures:
                 _draw(found[-1], instances[report.name], pictures)

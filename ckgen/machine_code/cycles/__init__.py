@@ -4,4 +4,4 @@ The emulator records what each wave of the resident workgroups executes; this pa
 units that the waves share. All times are from ckgen/hardware/timing.py. docs/simulator.md says what a result is worth.
 """
 
-__all__ = ["operation", "result", "timeline", "unit"]
+__all__ = ["operation", "result", "table", "timeline", "unit"]

@@ -43,6 +43,12 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_ins
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_instances();
@@ -82,6 +88,12 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_ins
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances();
@@ -234,6 +246,12 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_instances(),
@@ -273,6 +291,12 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances(),

@@ -149,9 +149,9 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
 def _draw_depthwise(rng: random.Random, values: dict[str, Any]) -> None:
     values["conv_spec"] = "Default"
     values["block_size"] = 256
-    values["tile"] = {"m_per_block": rng.randint(1, 9), "n_per_block": rng.choice((16, 32, 64, 128))}
+    values["tile"] = {"m_per_block": rng.randint(1, 9), "n_per_block": rng.choice((1, 1, 8, 16, 32, 64, 128))}
     if rng.random() < 0.7:
-        values["tile"]["k_per_block"] = rng.choice((16, 32, 64, 128, 256))
+        values["tile"]["k_per_block"] = rng.choice((16, 32, 64, 128, 256, 1024))
     if rng.random() < 0.7:
         values["stages"] = rng.randint(1, 5)
     if rng.random() < 0.7:

@@ -394,7 +394,7 @@ struct DepthwiseDerived : Config {
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads of a workgroup.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
-    static constexpr int channel_threads = n_per_block / a_vector;  // Threads beside each other along the groups.
+    static constexpr int channel_threads = max_of(1, n_per_block / a_vector);  // Threads beside each other along the groups.
     static constexpr int position_threads = block_size / channel_threads;  // Threads that have the same groups.
     static constexpr int thread_positions = k_per_block / position_threads;  // Positions of one strip, which a thread computes at once.
     static constexpr int acc_registers = a_vector * stages * max_of(m_per_block, thread_positions);  // Accumulator registers per lane, of the operation that needs more.

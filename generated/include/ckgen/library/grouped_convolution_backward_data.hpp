@@ -28,6 +28,12 @@ void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_instances(std::ve
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<bhalf_t>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NHWGC>, Tuple<half_t>>>>& instances);
@@ -205,14 +211,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_bf16_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f16_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_depthwise_ngkhw_gkcyx_ngchw_f32_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(instances);
         }
@@ -252,6 +261,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_instances(instances);
             add_device_grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_instances(instances);
@@ -269,6 +279,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_instances(instances);
             add_device_grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_instances(instances);
@@ -287,6 +298,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv2d_bwd_data_xdl_bilinear_nhwgk_gkyxc_nhwgc_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_instances(instances);
         }

@@ -228,7 +228,7 @@ private:
             inside = inside && is_inside(row, problem_.out_length[d]);
             offset += static_cast<uint32>(row) * static_cast<uint32>(problem_.out_stride_bytes[d]);
         }
-        const int length = inside ? problem_.out_length[last] : 0;
+        const int length = thread_.pin(inside ? problem_.out_length[last] : 0);
         const int step = problem_.shift[last];
         const auto pitch = static_cast<uint32>(problem_.out_stride_bytes[last]);
         int column = first - step * (at.at[ndim] * row_taps + row_taps - 1);

@@ -8,6 +8,7 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x1x8_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x1_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_instances(
@@ -17,6 +18,7 @@ void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_ins
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x1x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -28,6 +30,7 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1, "grouped_conv_bwd_weight", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 4, 4, 8, false, 0, false, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x1x8_s1, "grouped_conv_bwd_weight", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 1, 1, 8, false, 0, false, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, "grouped_conv_bwd_weight", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, false, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x1_s1, "grouped_conv_bwd_weight", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 8, 1, false, 0, false, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -143,7 +143,8 @@ private:
             layer = channel;
         }
         offset += static_cast<uint32>(layer) * static_cast<uint32>(problem_.out_k_bytes) + first;
-        const uint32 there = inside ? columns_ : 0;
+        // Pinned: else the condition of every position stays in scalar registers.
+        const auto there = static_cast<uint32>(thread_.pin(static_cast<int>(inside ? columns_ : 0)));
         const uint32 pitch =
             static_cast<uint32>(problem_.shift[last]) * static_cast<uint32>(problem_.out_stride_bytes[last]);
         CKGEN_UNROLL

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "ckgen/conv/depthwise.hpp"
-#include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/pipeline/depthwise.hpp"
+#include "ckgen/pipeline/depthwise_sums.hpp"
 
 namespace ckgen::pipeline {
 
@@ -21,7 +21,8 @@ class DepthwiseBwdWeightKernel {
     static constexpr int ndim = D::Layout::ndim, last = ndim - 1;
     static constexpr int vector = D::a_vector, positions = D::thread_positions;
     static constexpr int row_taps = D::m_per_block;
-    static constexpr int unit_rows = D::stages;         // filter rows of a unit
+    static constexpr int unit_rows = D::stages;  // filter rows of a unit
+    static constexpr bool channels_last = D::Layout::channels_last;
     static constexpr int height = max_of(last - 1, 0);  // the dimension of rows
     static_assert((positions - 1) * 2 + row_taps <= 32, "bits of Sweep::in_there");
     static_assert(unit_rows == 1 || ndim > 1, "a filter of one dimension has one row");
@@ -44,7 +45,13 @@ public:
         DepthwiseBwdWeightKernel kernel(args, thread);
         Sums sums = {};
         kernel.add_strips(sums);
-        kernel.add_threads(sums);
+        if constexpr(D::n_per_block == 1)
+            add_units<launch_threads>(thread, args.work.unit_groups, kernel.position_threads_, sums,
+                                      [&](int unit, int row, int tap, float sum) {
+                                          kernel.store_total(unit, 0, row, tap, [sum] { return sum; });
+                                      });
+        else
+            kernel.add_threads(sums);
     }
 
 private:
@@ -104,6 +111,14 @@ private:
         return count;
     }
 
+    // Bytes from one image of the output to the next.
+    CKGEN_DEVICE int64 out_image_bytes() const {
+        if constexpr(channels_last)
+            return int64{problem_.out_row_bytes} * positions_of_image();
+        else
+            return problem_.out_image_bytes;
+    }
+
     // Values of the input that the taps of a strip read. Stride: how many taps its positions are apart in the input; 0
     // for more than two, whose taps share no value.
     template <int Stride>
@@ -124,14 +139,15 @@ private:
 
         CKGEN_DEVICE Sweep(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& base,
                            const Place& place)
-            : out(k.problem_.out + base.at[0] * (int64{k.problem_.out_row_bytes} * k.positions_of_image()),
-                  platform::kMaxWindowBytes),
+            : out(k.problem_.out + base.at[0] * k.out_image_bytes(), platform::kMaxWindowBytes),
               in(k.problem_.in + base.at[0] * k.problem_.in_image_bytes, platform::kMaxWindowBytes), rows(1),
               in_first(0), inside(true) {
             const conv::BwdWeightArgs& p = k.problem_;
             const int image = place.at[0] - base.at[0];
             in_byte = static_cast<uint32>(image * p.in_image_bytes + k.group_ * p.in_group_bytes);
-            set_columns(k, strips, place, set_rows(k, place, static_cast<uint32>(image)));
+            set_columns(k, strips, place, set_rows(k, place, channels_last ? static_cast<uint32>(image) : 0));
+            if constexpr(!channels_last)
+                out_byte += static_cast<uint32>(image * p.out_image_bytes);
         }
 
     private:
@@ -171,8 +187,10 @@ private:
             const int first = strips.first(place);
             const uint32 row = outer * static_cast<uint32>(p.out_length[last]) + static_cast<uint32>(first);
             const auto row_bytes = static_cast<uint32>(p.out_row_bytes);
+            const auto channel_bytes =
+                static_cast<uint32>(channels_last ? static_cast<int32>(sizeof(typename D::Out)) : p.out_channel_bytes);
             out_byte = row * row_bytes + static_cast<uint32>(k.group_ * p.out_group_bytes) +
-                       static_cast<uint32>(k.unit_.at[0]) * static_cast<uint32>(sizeof(typename D::Out));
+                       static_cast<uint32>(k.unit_.at[0]) * channel_bytes;
             out_pitch = static_cast<uint32>(k.args_.work.dilation) * row_bytes;
             out_row = 0;
             if constexpr(unit_rows > 1)
@@ -195,7 +213,7 @@ private:
 
     CKGEN_DEVICE void load_out(const Sweep& s, int row, Out (&values)[positions]) const {
         const uint32 byte = s.out_byte + static_cast<uint32>(row) * s.out_row;
-        const int there = row < s.rows ? s.positions : 0;
+        const int there = thread_.pin(row < s.rows ? s.positions : 0);  // else all conditions stay in registers
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i)
             values[i] = s.out.template load_if<Out>(thread_, i < there, byte + static_cast<uint32>(i) * s.out_pitch);
@@ -205,7 +223,7 @@ private:
     CKGEN_DEVICE void load_in(const Sweep& s, int row, In (&values)[window<Stride>]) const {
         const uint32 byte = s.in_byte + static_cast<uint32>(row) * s.in_row;
         if constexpr(Stride == 0) {
-            const int length = has_row(s, row) ? problem_.in_length[last] : 0;
+            const int length = thread_.pin(has_row(s, row) ? problem_.in_length[last] : 0);
             CKGEN_UNROLL
             for(int i = 0; i < window<0>; ++i) {
                 const int tap = i / row_taps * args_.work.stride + i % row_taps;
@@ -214,7 +232,7 @@ private:
                                               byte + static_cast<uint32>(tap) * s.in_pitch);
             }
         } else {
-            const uint32 there = has_row(s, row) ? s.in_there : 0;
+            const auto there = static_cast<uint32>(thread_.pin(static_cast<int>(has_row(s, row) ? s.in_there : 0)));
             CKGEN_UNROLL
             for(int i = 0; i < window<Stride>; ++i)
                 values[i] = s.in.template load_if<In>(thread_, (there >> i & 1) != 0,
@@ -320,33 +338,26 @@ private:
             CKGEN_UNROLL
             for(int e = 0; e < vector; ++e)
                 values[e] = sums[row][tap][e];
-            store_lds(thread_.thread_id() * vector, values);
+            store_to_lds(thread_, thread_.thread_id() * vector, values);
             thread_.barrier();
             for(int i = thread_.thread_id(); i < args_.work.unit_groups * D::n_per_block; i += launch_threads)
                 store_sum(i / D::n_per_block, i % D::n_per_block, row, tap);
         }
     }
-    CKGEN_DEVICE void store_lds(int element, const Vec<float, vector>& values) const {
-        constexpr int width = min_of(vector, 4);
-        CKGEN_UNROLL
-        for(int first = 0; first < vector; first += width) {
-            Vec<float, width> part;
-            CKGEN_UNROLL
-            for(int e = 0; e < width; ++e)
-                part[e] = values[first + e];
-            thread_.lds_store((element + first) * 4, part);
-        }
-    }
     // `unit` and `channel` are those of the workgroup.
     CKGEN_DEVICE void store_sum(int unit, int channel, int row, int tap) const {
+        const int units = args_.work.unit_groups, first = unit * D::n_per_block + channel;
+        store_total(unit, channel, row, tap,
+                    [&] { return sum_of_lds(thread_, first, units * D::n_per_block, 0, position_threads_, 1); });
+    }
+    // `sum` returns the weight.
+    template <class Sum>
+    CKGEN_DEVICE void store_total(int unit, int channel, int row, int tap, const Sum& sum) const {
         const Units at(unit_length_, first_unit_ + unit);
         const int column = at.at[ndim] * row_taps + tap;
         if(at.at[0] >= problem_.m || column >= problem_.filter[last] || first_group_ + channel >= problem_.groups)
             return;
-        float total = 0.f;
-        for(int i = 0; i < position_threads_; ++i)
-            total +=
-                thread_.template lds_load<float>(((i * args_.work.unit_groups + unit) * D::n_per_block + channel) * 4);
+        const float total = sum();
         const int64 filter = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
         int64 element = filter;
         CKGEN_UNROLL
@@ -362,20 +373,8 @@ private:
             thread_.global_store(problem_.partial + split_ * problem_.groups * problem_.wei_group_elements + element,
                                  total);
         else
-            store_weight(first_group_ + channel, at.at[0], static_cast<int>(element - filter * problem_.n), element,
-                         total);
-    }
-    CKGEN_DEVICE void store_weight(int group, int k, int tap, int64 element, float total) const {
-        using Wei = typename D::Wei;
-        Wei* const target = reinterpret_cast<Wei*>(problem_.wei) + element;
-        if constexpr(D::fused) {
-            const typename D::KernelArgs& near = thread_.reload_kernel_args(args_).problem;
-            const epilogue::WeightPlace<ndim> at(near, group, k, tap, 0);
-            const epilogue::FusedInputsOf<D, 1> inputs(thread_, near.d, at);
-            epilogue::write_fused<D>(thread_, near.function, inputs, target, {total});
-        } else {
-            thread_.global_store(target, Convert<Wei>::from(total));
-        }
+            store_weight<D>(thread_, args_, first_group_ + channel, at.at[0],
+                            static_cast<int>(element - filter * problem_.n), element, total);
     }
 
     const Args& args_;
