@@ -186,7 +186,7 @@ def layouts_of(table: Table, dtype: str, function: str) -> tuple[str, ...]:
 
 
 def spilled_registers() -> dict[tuple[str, str], str]:
-    """What was measured of rows that need too many registers, by table and type string."""
+    """The measurements of rows that need too many registers, by table and type string."""
     lines = [line for line in REGISTERS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     rows = csv.DictReader(lines)
     return {

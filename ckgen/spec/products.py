@@ -145,11 +145,19 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         groups_to_merge=values.get("groups_to_merge") or 1,
         function=values.get("function") or PASS_THROUGH,
     )
-    if family.lds_keys:
-        instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
-    instance = _with_transpose(instance, values.get("transpose"))
+    instance = _with_keys_of_rows(instance, values)
     by_family = "stages" not in values and (load_waves or instance.given_pipeline)
     return replace(instance, stages=family.stages(instance)) if by_family else instance
+
+
+def _with_keys_of_rows(instance: Instance, values: Mapping[str, Any]) -> Instance:
+    """The instance with the keys that exist for CK's rows."""
+    if FAMILIES[instance.family].lds_keys:
+        instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
+    given: Transpose | None = values.get("transpose")
+    if given is None:
+        return instance
+    return replace(instance, transpose_dst=given.dst, transpose_vector=given.vector, transpose_lds=given.lds_write)
 
 
 def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | None) -> Instance:
@@ -164,13 +172,6 @@ def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | No
         if given != by_rule or min(given) * instance.compute_bytes < BANK_BYTES:
             instance = replace(instance, a_write=given[0], b_write=given[1])
     return instance
-
-
-def _with_transpose(instance: Instance, given: Transpose | None) -> Instance:
-    """The instance with the widths of CK's transposition."""
-    if given is None:
-        return instance
-    return replace(instance, transpose_dst=given.dst, transpose_vector=given.vector, transpose_lds=given.lds_write)
 
 
 def _widths(vector: Vector | None) -> tuple[Width, Width, Width]:

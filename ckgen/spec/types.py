@@ -289,12 +289,9 @@ class Operands(Model):
 class Transpose(Model):
     """Widths of CK's copy from positions to channels, and of its kernel that reads the copy."""
 
-    dst: Annotated[int, Field(ge=1, le=64, description="TransposeTransferDstScalarPerVector.")]
-    vector: Annotated[int, Field(ge=1, le=64, description="SrcScalarPerVector of A and of B.")]
-    lds_write: Annotated[int, Field(ge=1, le=64, description="DstScalarPerVector_K1 of A and of B.")]
-
-    def __str__(self) -> str:
-        return f"{{dst: {self.dst}, vector: {self.vector}, lds_write: {self.lds_write}}}"
+    dst: int = Field(ge=1, le=64, description="TransposeTransferDstScalarPerVector.")
+    vector: int = Field(ge=1, le=64, description="SrcScalarPerVector of A and of B.")
+    lds_write: int = Field(ge=1, le=64, description="DstScalarPerVector_K1 of A and of B.")
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -101,8 +101,8 @@ int main() {
     const bool dl = weight<WeightDl, In1d>(in_1d, 1) && refuses_split_k<WeightDl, In1d>(in_1d);
     const bool data_wmma = grouped<DataWmma>(problem());
     const bool dense_dl = dense<DenseDl>({2, 1, 3, 8, 16, {3, 2}, {7, 6}, {2, 1}, {1, 2}, {1, 1}, {1, 0}});
-    std::cout << "two-stage " << two_stage << merged << of_single << planes << ", WMMA " << wmma << data_wmma << ", DL " << dl
-              << dense_dl << ", V3 " << interwave << odd_channels << v3_merged << std::endl;
+    std::cout << "two-stage " << two_stage << merged << of_single << planes << ", WMMA " << wmma << data_wmma << ", DL "
+              << dl << dense_dl << ", V3 " << interwave << odd_channels << v3_merged << std::endl;
     return interwave && odd_channels && v3_merged && two_stage && merged && of_single && planes && wmma && dl &&
                    data_wmma && dense_dl
                ? EXIT_SUCCESS
