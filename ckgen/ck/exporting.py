@@ -38,9 +38,16 @@ _LARGE_TILE = 256 * 128
 
 def has_row(instance: Instance) -> bool:
     """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer unless the
-    class names its pipeline."""
-    has_class = FAMILIES[instance.family].ck_class(instance.operation) is not None and not instance.given_pipeline
-    return has_class and (instance.stages == 1 or names_pipeline(instance))
+    class names its pipeline, and with the widths of its transposition if it transposes."""
+    row = FAMILIES[instance.family].ck_class(instance.operation)
+    if row is None or instance.given_pipeline or (row.transposing and transposes(instance) != instance.given_transpose):
+        return False
+    return instance.stages == 1 or names_pipeline(instance)
+
+
+def transposes(instance: Instance) -> bool:
+    """True if CK copies the tensors of this layout to channels-last ones, where its class does so."""
+    return instance.a_k_major and instance.b_k_major
 
 
 def names_pipeline(instance: Instance) -> bool:
@@ -56,7 +63,7 @@ def has_entry(instance: Instance) -> bool:
 
 def type_string(instance: Instance) -> str:
     """The type string of an instance that has a row."""
-    return show(_class_of(instance), _values(instance), serialised=False)
+    return show(_class_of(instance), _values(instance), transposing=instance.given_transpose)
 
 
 def serialised(instance: Instance) -> str | None:
@@ -77,7 +84,8 @@ def _class_of(instance: Instance) -> str:
 
 
 def _values(instance: Instance) -> dict[str, object]:
-    """The arguments that come from the instance, of both classes."""
+    """The arguments that come from the instance, of all classes."""
+    copied = instance.given_transpose
     return {
         "block_size": instance.block_size,
         "m": instance.m_per_block,
@@ -92,16 +100,18 @@ def _values(instance: Instance) -> dict[str, object]:
         "n_per_xdl": instance.m_per_xdl,
         "m_xdl_per_wave": instance.m_xdl_per_wave,
         "n_xdl_per_wave": instance.n_xdl_per_wave,
-        "a": instance.a_vector,
-        "b": instance.b_vector,
+        "a": instance.transpose_vector if copied else instance.a_vector,
+        "b": instance.transpose_vector if copied else instance.b_vector,
         "c": instance.c_vector,
-        "a_dst": instance.a_dst_vector,
-        "b_dst": instance.b_dst_vector,
+        "a_dst": instance.transpose_lds if copied else instance.a_dst_vector,
+        "b_dst": instance.transpose_lds if copied else instance.b_dst_vector,
         "shuffle_m": 1,
         "shuffle_n": 1,
         "scheduler": "BlkGemmPipelineScheduler: Intrawave",
         "pipeline": f"BlkGemmPipelineVersion: v{instance.ck_pipeline}",
         "groups_to_merge": instance.groups_to_merge,
+        "transpose_src": f"TransposeTransferSrcScalarPerVector: {instance.a_vector}",
+        "transpose_dst": f"TransposeTransferDstScalarPerVector: {instance.transpose_dst}",
     }
 
 

@@ -129,10 +129,11 @@ def _row(parsed: Parsed, asked: Asked) -> Row:
     values: Mapping[str, str] = parsed.values
     operation = OPERATION_OF[parsed.name]
 
-    def number(name: str) -> int:
-        if not re.fullmatch(r"[1-9]\d{0,4}", values[name], re.ASCII):
-            raise ValueError(f"{name} is `{values[name]}`, it must be a number from 1 to 99999")
-        return int(values[name])
+    def number(name: str, text: str = "") -> int:
+        text = text or values[name]
+        if not re.fullmatch(r"[1-9]\d{0,4}", text, re.ASCII):
+            raise ValueError(f"{name} is `{text}`, it must be a number from 1 to 99999")
+        return int(text)
 
     optional = ("a_dst", "b_dst", "ak1", "bk1", "m_per_xdl", "m_xdl_per_wave", "n_xdl_per_wave", "c", "groups_to_merge")
     numbers: dict[str, Any] = {name: number(name) for name in ("block_size", "m", "n")}
@@ -143,6 +144,9 @@ def _row(parsed: Parsed, asked: Asked) -> Row:
     numbers["k"] = number("k0") * number("k1") if "k0" in values else number("k")
     if "pipeline" in values:
         numbers["pipeline"] = int(values["pipeline"][-1]) if values["pipeline"][-1:].isdecimal() else None
+    for name in ("transpose_src", "transpose_dst"):
+        if name in values:
+            numbers[name] = number(name, values[name].rpartition(":")[2])
     if parsed.serialised:
         layout = "/".join(values[f"{tensor}_layout"] for tensor in ("in", "wei", "out"))
         compute = (values["a_compute"], values["b_compute"])

@@ -25,6 +25,10 @@ _CLASSES = [
 OPERATION_OF = {name: operation for _, name, operation, _ in _CLASSES}
 FAMILY_OF = {name: family for _, name, _, family in reversed(_CLASSES)}
 TYPE_STRING: Mapping[str, tuple[str, ...]] = {name: row.type_string for row, name, _, _ in _CLASSES}
+# Those of classes that copy their tensors to channels-last ones, where they do.
+TRANSPOSING: Mapping[str, tuple[str, ...]] = {
+    name: (*row.type_string, *row.transposing) for row, name, _, _ in _CLASSES if row.transposing
+}
 SERIALISED: Mapping[str, tuple[str, ...]] = {
     name: row.serialised for row, name, _, _ in _CLASSES if row.serialised and name == row.name
 }
@@ -59,7 +63,7 @@ def parse(text: str) -> Parsed:
     name, arguments = match["name"], split(match["arguments"])
     if name not in TYPE_STRING:
         return Parsed(name, arguments, ())
-    forms = [form[name] for form in (TYPE_STRING, SERIALISED) if name in form]
+    forms = [form[name] for form in (TYPE_STRING, TRANSPOSING, SERIALISED) if name in form]
     for names in forms:
         if len(names) == len(arguments):
             return Parsed(name, arguments, names)
@@ -72,9 +76,9 @@ def split(arguments: str) -> tuple[str, ...]:
     return tuple("".join(part.split()) for part in re.split(r",(?![^<(]*[>)])", arguments))
 
 
-def show(name: str, values: Mapping[str, object], *, serialised: bool) -> str:
+def show(name: str, values: Mapping[str, object], *, serialised: bool = False, transposing: bool = False) -> str:
     """The text of a class with these arguments, spaced as CK does."""
-    names = (SERIALISED if serialised else TYPE_STRING)[name]
+    names = (SERIALISED if serialised else TRANSPOSING if transposing else TYPE_STRING)[name]
     separator = "," if serialised else ", "
     return f"{name}<{separator.join(str(values[key]) for key in names)}>"
 

@@ -13,7 +13,7 @@ from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS, Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.products import Kind, build
-from ckgen.spec.types import Operands, Tile, Vector
+from ckgen.spec.types import Operands, Tile, Transpose, Vector
 
 _ATOMS = (16, 32)
 
@@ -44,6 +44,8 @@ class Row:
     n_xdl_per_wave: int | None = None
     pipeline: int | None = None
     groups_to_merge: int | None = None
+    transpose_src: int | None = None
+    transpose_dst: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def keys_of(values: Mapping[str, Any], row: Row) -> dict[str, Any]:
     for key, value in values.items():
         if isinstance(value, Tile):
             keys[key] = str(value)
-        elif isinstance(value, (Vector, Operands)):
+        elif isinstance(value, (Vector, Operands, Transpose)):
             keys[key] = {name: number for name, number in value.model_dump().items() if number is not None}
         else:
             keys[key] = value
@@ -128,7 +130,12 @@ def _values(row: Row, atom: int) -> dict[str, Any]:
         "m_per_xdl": atom,
         "vector": Vector(a=row.a, b=row.b, c=c),
     }
-    if row.a_dst is not None or row.b_dst is not None:
+    if row.transpose_src is not None and row.transpose_dst is not None and row.a_dst is not None:
+        # CK reads that many positions of both tensors at once, this family of those that no tap shifts.
+        b = row.transpose_src if row.conv_spec == "Filter1x1Stride1Pad0" else 1
+        values["vector"] = Vector(a=row.transpose_src, b=b, c=c)
+        values["transpose"] = Transpose(dst=row.transpose_dst, vector=row.a, lds_write=row.a_dst)
+    elif row.a_dst is not None or row.b_dst is not None:
         values["lds_write"] = Operands(a=row.a_dst, b=row.b_dst)
     if row.ak1 is not None:
         values["copy_k1"] = Operands(a=row.ak1, b=row.bk1)

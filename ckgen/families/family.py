@@ -10,6 +10,7 @@ from math import ceil
 from typing import NamedTuple
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.counts import ceil_div, saturated
 from ckgen.families.fields import Fields
@@ -28,6 +29,9 @@ REASONS = {
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "groups_to_merge": "by rule: a tile is of one group",
+    **dict.fromkeys(
+        ("transpose_dst", "transpose_vector", "transpose_lds"), "by rule: no row of CK, tensors are read as they are"
+    ),
     **dict.fromkeys(("a_write", "b_write", "a_k1", "b_k1"), "by rule: the family has its own copies"),
     "pipeline_version": "by rule: the family has one loop",
     "interwave": "by rule: Intrawave",
@@ -83,7 +87,7 @@ class Family(ABC):
     ck_flag: str = ""  # key of CK's dispatcher that is true for its rows and false for others
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
-    merges_groups: bool = False  # the spec may give the key `groups_to_merge`
+    merges_groups: bool = False  # the spec may give the keys `groups_to_merge` and `transpose`
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -166,16 +170,18 @@ class Family(ABC):
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
-        read = problem.run_of(OPERATIONS[instance.operation].a, instance.layout)
-        return self.fills(instance, problem, read, instance.a_vector)
+        return self.fills(instance, problem, OPERATIONS[instance.operation].a, instance.a_vector)
 
     def merged(self, instance: Fields, problem: ConvProblem) -> int:
         """Groups that a tile computes as one."""
         return min(self.coverage(instance).groups, problem.groups)
 
-    def fills(self, instance: Fields, problem: ConvProblem, elements: int, vector: int) -> bool:
-        """True if contiguous elements are whole vectors. Merged groups have more of them, a last tile of fewer groups
-        has fewer."""
+    def fills(self, instance: Fields, problem: ConvProblem, tensor: TensorName, vector: int) -> bool:
+        """True if the contiguous elements of a tensor are whole vectors. Merged groups have more channels, a last tile
+        of fewer groups has fewer."""
+        elements = problem.run_of(tensor, instance.layout)
+        if not LAYOUTS[instance.layout].channels_last_in(tensor):
+            return elements % vector == 0
         return elements * self.merged(instance, problem) % vector == 0 and elements * problem.groups % vector == 0
 
     def kept_rows(self, instance: Fields) -> int:

@@ -37,6 +37,9 @@ class Fields:
     pipeline_version: int
     interwave: bool
     groups_to_merge: int
+    transpose_dst: int
+    transpose_vector: int
+    transpose_lds: int
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")
@@ -85,6 +88,11 @@ class Fields:
     def pointwise(self) -> bool:
         """True if the kernel only takes 1x1 filters with stride 1 and no padding."""
         return self.conv_spec == "Filter1x1Stride1Pad0"
+
+    @property
+    def any_filter(self) -> int:
+        """0 if the kernel only takes 1x1 filters with stride 1 and no padding, else 1."""
+        return int(not self.pointwise)
 
     @property
     def ndim(self) -> int:

@@ -161,14 +161,18 @@ SLOT_COVER: tuple[Rule, ...] = tuple(
         id=f"{operand}-slot-cover",
         scope="instance",
         condition=(
-            f"not {operand}_k_major or ({operand}_slices >= 1 and copy_threads % planes == 0"
-            f" and {operand}_slices * k1 * copy_threads == {side}_per_block * k_per_block)"
+            f"not {operand}_k_major or ({operand}_slices >= 1 and {operand}_copy_threads % planes == 0"
+            f" and {operand}_slices * k1 * {operand}_copy_threads == {side}_per_block * k_per_block)"
         ),
-        sentence=f"the copy threads fill the slots of {name}'s tile in equal numbers, and whole rows at a time",
+        sentence=(
+            f"the copy threads fill the slots of {name}'s tile in equal numbers, and whole rows at a time; threads past"
+            " the slots are idle"
+        ),
         message=(
-            f"{{copy_threads}} threads x {{k1}} elements do not cover {name}'s {{{side}_per_block}}x{{k_per_block}}"
+            f"{{{operand}_copy_threads}} threads x {{k1}} elements do not cover {name}'s"
+            f" {{{side}_per_block}}x{{k_per_block}}"
         ),
-        help="use fewer copy waves or a larger tile",
+        help="use copy waves whose threads are a power of two, or another tile",
         reason="A branch-free copy gives every thread the same number of slots, always of the same part of a row.",
         blame=("tile", "k_per_block", "wave_ratio", "block_size"),
     )

@@ -74,17 +74,19 @@ DERIVED = (
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
         "m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl // wave_size",
     ),
-    # CK's rows with the widest reads and LDS writes of small tiles have fewer pieces than threads.
+    # CK's rows with the widest reads and LDS writes of small tiles have fewer pieces than threads, and its rows that
+    # multiply 8-bit elements fewer slots.
     Value(
         "a_copy_threads",
-        "Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.",
-        "copy_threads if a_write == 0 or a_k_major"
+        "Copy threads that move A: all, or as many as there are slots of a K-major A, or pieces of the LDS writes that"
+        " the spec gives.",
+        "max(1, min(copy_threads, m_per_block * planes)) if a_k_major else copy_threads if a_write == 0"
         " else max(1, min(copy_threads, m_per_block * k_per_block // (a_vector * a_write)))",
     ),
     Value(
         "b_copy_threads",
         "Copy threads that move B.",
-        "copy_threads if b_write == 0 or b_k_major"
+        "max(1, min(copy_threads, n_per_block * planes)) if b_k_major else copy_threads if b_write == 0"
         " else max(1, min(copy_threads, n_per_block * k_per_block // (b_vector * b_write)))",
     ),
     Value("a_elems", "Elements of A's tile that a copy thread moves.", "m_per_block * k_per_block // a_copy_threads"),

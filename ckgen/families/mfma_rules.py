@@ -87,13 +87,36 @@ RULES: tuple[Rule, ...] = (
         id="groups-to-merge",
         scope="domain",
         condition=(
-            "groups_to_merge == 1 or (groups_to_merge <= 32 and channels_last and not groups_outermost and not generic)"
+            "groups_to_merge == 1"
+            " or (groups_to_merge <= 32 and c_channels_last and not groups_outermost and not generic)"
         ),
-        sentence="at most 32 groups are merged, of a layout that has them side by side, as NHWGC",
+        sentence=(
+            "at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and"
+            " whose weight has its channels last"
+        ),
         message="{groups_to_merge} merged groups of {layout}",
-        help="use 1 to 32 groups and a layout like NHWGC/GKYXC/NHWGK",
-        reason="Only where the channels of neighbouring groups are contiguous does a wide access cover several groups.",
+        help="use 1 to 32 groups and a layout like NHWGC/GKYXC/NHWGK or NGCHW/GKYXC/NGKHW",
+        reason=(
+            "The channels of neighbouring groups are then as far apart as those of one group, so that they are the"
+            " channels of one product."
+        ),
         blame=("groups_to_merge", "layout", "generic"),
+    ),
+    Rule(
+        id="transpose-widths",
+        scope="domain",
+        condition=(
+            "transpose_dst == 0 or (a_k_major and b_k_major and 16 % (transpose_dst * elem_bytes) == 0"
+            " and 16 % (transpose_vector * elem_bytes) == 0 and 16 % (transpose_lds * elem_bytes) == 0)"
+        ),
+        sentence="CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes",
+        message=(
+            "`transpose` of {transpose_dst}, {transpose_vector} and {transpose_lds} elements of {elem_bytes} bytes,"
+            " layout {layout}"
+        ),
+        help="leave `transpose` out, or use a layout like NGCHW/GKYXC/NGKHW and widths of at most 16 bytes",
+        reason="The key exists for rows of CK, whose class transposes only such tensors.",
+        blame=("transpose", "layout"),
     ),
     Rule(
         id="vector-width",

@@ -22,12 +22,17 @@ REGISTER_FILE = 1024
 WMMA_DERIVED = replaced(
     DERIVED,
     Value("wave_size", "Threads of a wave.", f"{WAVE}"),
+    Value("any_filter", "0 if only 1x1 filters with stride 1 and no padding are taken, else 1."),
+    # A slot of a K-major A keeps its place: without taps, its image position is one number instead of up to three.
+    # clang 19 for gfx1100 and gfx1201: backward data in f16 of 128x256x64 with 8 waves and 64x32x64 with one, estimated
+    # at 252 and 256 for 1x1 filters, need 253 and 256 registers and spill none. For every filter they are estimated at
+    # 260 and 288: the first spills 8 in two dimensions (gfx1103) and 5 in three (gfx1100), the second 16.
     Value(
         "vgpr_estimate",
         "32-bit registers that a lane needs, roughly: accumulators, some operands, the copy's staging, 24 others,"
         " and the addresses of the slots of K-major operands.",
         "24 + acc_registers + 8 * (min(m_xdl_per_wave, n_xdl_per_wave) + 1) + (a_elems + b_elems) * elem_bytes // 4"
-        " + (5 * a_slices if a_k_major else 0) + (5 * b_slices if b_k_major else 0)",
+        " + ((3 + 2 * any_filter) * a_slices if a_k_major else 0) + (5 * b_slices if b_k_major else 0)",
     ),
     Value(
         "vgpr_budget",

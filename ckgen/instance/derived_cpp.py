@@ -14,6 +14,7 @@ from ckgen.operations.operation import OPERATIONS
 # The values that are given by the layout and the data type.
 _GIVEN = {
     "ndim": "Config::Layout::ndim",
+    "any_filter": "Config::conv_spec == ConvSpec::Default",
     "elem_bytes": "sizeof(typename Operation::template Operand<typename Config::DataType>)",
     "as_stored": (
         "IsSame<typename Config::DataType::ComputeA,"

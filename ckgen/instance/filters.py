@@ -47,6 +47,7 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "vector": lambda i: (f"{i.a_vector}x{i.b_vector}x{i.c_vector}",),
     "lds_write": lambda i: (f"{i.a_dst_vector}x{i.b_dst_vector}",) if FAMILIES[i.family].lds_keys else (),
     "copy_k1": lambda i: (f"{i.ak1}x{i.bk1}",) if FAMILIES[i.family].lds_keys else (),
+    "transpose": lambda i: (f"{i.transpose_dst}x{i.transpose_vector}x{i.transpose_lds}",) if i.given_transpose else (),
     "pipeline_version": lambda i: (f"v{i.pipeline_version}", f"{i.pipeline_version}") if i.given_pipeline else (),
     "scheduler": lambda i: ("Interwave" if i.interwave else "Intrawave",) if i.given_pipeline else (),
     "interwave": lambda i: ("true" if i.interwave else "false",),

@@ -25,6 +25,8 @@ from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 CONV_SPECS = {"Default": "default", "Filter1x1Stride1Pad0": "1x1s1p0"}
 # Fields that are 0 if a rule gives the value or, for the pipeline, if the class has one only.
 BY_RULE = ("a_write", "b_write", "a_k1", "b_k1", "pipeline_version")
+# The widths of CK's copy to channels-last tensors: in type strings of CK only, 0 if the spec gives none.
+TRANSPOSE = ("transpose_dst", "transpose_vector", "transpose_lds")
 _DERIVED_NAMES = frozenset(DERIVED_NAMES)
 _BY_SHORT = {operation.short: operation for operation in OPERATIONS.values()}
 _LONGEST = 500  # characters of a name: more than file systems allow; it bounds the backtracking of the pattern
@@ -36,7 +38,8 @@ _NAME = re.compile(
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)"
     r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?"
     r"(?:_p(?P<pipeline_version>\d+)(?P<interwave>i)?)?_s(?P<stages>\d+)"
-    r"(?:_m(?P<groups_to_merge>\d+))?(?P<generic>_generic)?",
+    r"(?:_m(?P<groups_to_merge>\d+))?"
+    r"(?:_t(?P<transpose_dst>\d+)x(?P<transpose_vector>\d+)x(?P<transpose_lds>\d+))?(?P<generic>_generic)?",
     re.ASCII,
 )
 
@@ -72,6 +75,9 @@ class Instance(Fields):
     pipeline_version: int = 0
     interwave: bool = False
     groups_to_merge: int = 1
+    transpose_dst: int = 0
+    transpose_vector: int = 0
+    transpose_lds: int = 0
     function: str = PASS_THROUGH
     archs: tuple[str, ...] = field(default=(), compare=False)
     name: str = field(init=False, compare=False, repr=False)  # used in sources, symbols, CMake, Python and reports
@@ -97,6 +103,7 @@ class Instance(Fields):
             + (f"_p{self.pipeline_version}{'i' if self.interwave else ''}" if self.pipeline_version else "")
             + f"_s{self.stages}"
             + (f"_m{self.groups_to_merge}" if self.groups_to_merge > 1 else "")
+            + (f"_t{self.transpose_dst}x{self.transpose_vector}x{self.transpose_lds}" if self.transpose_dst else "")
             + ("_generic" if self.generic else "")
         )
 
@@ -123,8 +130,9 @@ class Instance(Fields):
 
     @property
     def given_copy(self) -> bool:
-        """True if the spec gives LDS writes, K1 or a pipeline, as for CK's rows; those by rule are as good."""
-        return self.given_write or self.given_k1 or self.given_pipeline
+        """True if the spec gives LDS writes, K1, a pipeline or a transposition, as for CK's rows; those by rule are as
+        good."""
+        return self.given_write or self.given_k1 or self.given_pipeline or self.given_transpose
 
     @property
     def given_write(self) -> bool:
@@ -140,6 +148,11 @@ class Instance(Fields):
     def given_pipeline(self) -> bool:
         """True if the spec gives a pipeline."""
         return self.pipeline_version > 0
+
+    @property
+    def given_transpose(self) -> bool:
+        """True if the spec gives the widths of CK's transposition."""
+        return self.transpose_dst > 0
 
     @property
     def merges_groups(self) -> bool:
@@ -211,7 +224,7 @@ def parse(name: str) -> Instance:
     words: dict[str, Any] = match.groupdict()
     operation = _BY_SHORT[words["operation"]]
     words.update((key, int(text)) for key, text in words.items() if text and text.isdigit())
-    words.update((key, 0) for key in BY_RULE if words[key] is None)
+    words.update((key, 0) for key in (*BY_RULE, *TRANSPOSE) if words[key] is None)
     words["groups_to_merge"] = words["groups_to_merge"] or 1
     words["operation"] = operation.name
     words["function"] = function_of_tag(words["function"]) if words["function"] else PASS_THROUGH

@@ -124,6 +124,7 @@ BWD_WEIGHT = Operation(
                 *("scheduler", "pipeline", "groups_to_merge"),
             ),
             unit="TwoStage",
+            transposing=("transpose_src", "transpose_dst"),
         ),
         CkRows(
             "DeviceGroupedConvBwdWeight_Wmma_CShuffle",

@@ -37,13 +37,15 @@ class CkRows:
     """A class whose rows CK's tables of an operation list. `type_string` names the arguments that `GetTypeString`
     prints, `serialised` all template arguments, or is empty if CK's lists give only type strings. `fused` is the class
     of instances with a function, if it is another one; its type strings have the same arguments. `unit` is the word in
-    its name that tells it from the operation's other classes."""
+    its name that tells it from the operation's other classes. `transposing` names the arguments that follow those of
+    `type_string` if the class copies its tensors to channels-last ones."""
 
     name: str
     type_string: tuple[str, ...]
     serialised: tuple[str, ...] = ()
     fused: str = ""
     unit: str = "Xdl"
+    transposing: tuple[str, ...] = ()
 
     def class_of(self, function: str) -> str:
         """The class of an instance with a function of this name."""

@@ -19,7 +19,7 @@ def takes(instance: Instance, problem: ConvProblem) -> bool:
     operation, family = OPERATIONS[instance.operation], FAMILIES[instance.family]
     if problem.run_of(operation.written, instance.layout) % instance.c_vector:
         return False
-    if not family.fills(instance, problem, problem.run_of(operation.b, instance.layout), instance.b_vector):
+    if not family.fills(instance, problem, operation.b, instance.b_vector):
         return False
     if instance.c_m_major and instance.c_vector > 1 and max(problem.strides) > 1:
         return False

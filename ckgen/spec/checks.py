@@ -18,7 +18,7 @@ WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for th
 OPTIONAL_KEYS = {
     **dict.fromkeys(("lds_write", "copy_k1"), "lds_keys"),
     **dict.fromkeys(("pipeline_version", "scheduler"), "pipelines"),
-    "groups_to_merge": "merges_groups",
+    **dict.fromkeys(("groups_to_merge", "transpose"), "merges_groups"),
 }
 FOREIGN_KEYS = {
     family.name: tuple(key for key, member in OPTIONAL_KEYS.items() if not getattr(family, member))

@@ -45,6 +45,7 @@ from ckgen.spec.types import (
     SchedulerName,
     SetName,
     Tile,
+    Transpose,
     Vector,
     WaveRatio,
 )
@@ -68,6 +69,7 @@ AXES = (
     "scheduler",
     "stages",
     "groups_to_merge",
+    "transpose",
 )
 
 
@@ -114,6 +116,10 @@ class Axes(Model):
     )
     groups_to_merge: Axis[Count] | None = Field(
         None, description="CK's NumGroupsToMerge: neighbouring groups that a tile computes as one; 1 (two_stage)."
+    )
+    transpose: Axis[Transpose] | None = Field(
+        None,
+        description="Widths that only CK's type strings of layouts like NGCHW have: it copies to NHWGC (two_stage).",
     )
     archs: Annotated[tuple[ArchName, ...], OneOrMany()] | None = Field(
         None, description="Architectures to build for, not an axis; by rule all that can run the instance."
@@ -227,6 +233,7 @@ MODELS: dict[str, type[Model]] = {
     "vector": Vector,
     "lds_write": Operands,
     "copy_k1": Operands,
+    "transpose": Transpose,
 }
 
 

@@ -17,7 +17,7 @@ from ckgen.spec.checks import layers
 from ckgen.spec.models import AXES, Axes, Group, Spec
 from ckgen.spec.provenance import Choice
 from ckgen.spec.translate import Path, find_place
-from ckgen.spec.types import PIPELINES, SCHEDULERS, Operands, Tile, Vector
+from ckgen.spec.types import PIPELINES, SCHEDULERS, Operands, Tile, Transpose, Vector
 
 Combination = tuple["Choice | None", ...]  # one choice per axis of AXES, None if the value is given by rule
 CONV_SPEC = "Default"  # by rule
@@ -145,10 +145,19 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         groups_to_merge=values.get("groups_to_merge") or 1,
         function=values.get("function") or PASS_THROUGH,
     )
-    if family.lds_keys:
-        instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
+    instance = _with_keys_of_rows(instance, values)
     by_family = "stages" not in values and (load_waves or instance.given_pipeline)
     return replace(instance, stages=family.stages(instance)) if by_family else instance
+
+
+def _with_keys_of_rows(instance: Instance, values: Mapping[str, Any]) -> Instance:
+    """The instance with the keys that exist for CK's rows."""
+    if FAMILIES[instance.family].lds_keys:
+        instance = _with_lds_keys(instance, values.get("lds_write"), values.get("copy_k1"))
+    given: Transpose | None = values.get("transpose")
+    if given is None:
+        return instance
+    return replace(instance, transpose_dst=given.dst, transpose_vector=given.vector, transpose_lds=given.lds_write)
 
 
 def _with_lds_keys(instance: Instance, write: Operands | None, k1: Operands | None) -> Instance:
@@ -207,6 +216,9 @@ def _matches(axis: str, value: Any, instance: Instance) -> bool:
         return bool(value == (instance.load_waves, instance.math_waves))
     if axis in ("lds_write", "copy_k1"):
         return FAMILIES[instance.family].lds_keys and _matches_operands(axis, value, instance)
+    if axis == "transpose":
+        widths = (instance.transpose_dst, instance.transpose_vector, instance.transpose_lds)
+        return (value.dst, value.vector, value.lds_write) == widths
     if axis == "pipeline_version":
         return PIPELINES[value] == instance.pipeline_version
     if axis == "scheduler":

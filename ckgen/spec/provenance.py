@@ -8,7 +8,7 @@ from typing import Any
 from ckgen.errors import Place
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.checker import Violation
-from ckgen.instance.instance import Instance
+from ckgen.instance.instance import TRANSPOSE, Instance
 from ckgen.spec.types import Tile, Vector
 
 OPERAND_FIELDS = {"lds_write": ("a_write", "b_write"), "copy_k1": ("a_k1", "b_k1")}
@@ -74,6 +74,7 @@ class Provenance:
         found.append(self._origin(instance, "interwave", "scheduler"))
         found.append(self._origin(instance, "stages", "stages"))
         found.append(self._origin(instance, "groups_to_merge", "groups_to_merge"))
+        found += [self._origin(instance, field, "transpose") for field in TRANSPOSE]
         found.append(Origin("generic", instance.generic, self.place, group))
         found.append(self._origin(instance, "archs", "archs"))
         return found

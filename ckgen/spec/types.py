@@ -286,6 +286,14 @@ class Operands(Model):
         return "{" + ", ".join(f"{name}: {value}" for name, value in (("a", self.a), ("b", self.b)) if value) + "}"
 
 
+class Transpose(Model):
+    """Widths of CK's copy from positions to channels, and of its kernel that reads the copy."""
+
+    dst: int = Field(ge=1, le=64, description="TransposeTransferDstScalarPerVector.")
+    vector: int = Field(ge=1, le=64, description="SrcScalarPerVector of A and of B.")
+    lds_write: int = Field(ge=1, le=64, description="DstScalarPerVector_K1 of A and of B.")
+
+
 def _numbers(text: str) -> tuple[int, ...]:
     match = _SMALL.fullmatch(text)
     return tuple(int(number) for number in match.groups() if number) if match else ()

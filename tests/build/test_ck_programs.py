@@ -123,13 +123,17 @@ def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
         "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
         "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
         *("DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",) * 4,
+        *("DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",) * 2,
+        "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
         "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
         "DeviceGroupedConvBwdWeight_Dl",
     ]
     assert [line.rpartition(", ")[2] for line in lines[2:6]] == ["1>", "4>", "4>", "8>"]
-    assert lines[6].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
-    assert lines[7].endswith("<256, 128, 128, 16, Default, 2>")
-    assert lines[-1] == "two-stage 111, WMMA 11, DL 11, V3 11"
+    ends = ", 4, TransposeTransferSrcScalarPerVector: 1, TransposeTransferDstScalarPerVector: 4>"
+    assert "<64, 32, 64, 32, Default, 8, 1, 2, 4, 4, 4, 4, 1, 1, 1, " in lines[8] and lines[8].endswith(ends)
+    assert lines[9].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
+    assert lines[10].endswith("<256, 128, 128, 16, Default, 2>")
+    assert lines[-1] == "two-stage 1111, WMMA 11, DL 11, V3 111"
 
 
 @pytest.mark.compiles
@@ -180,7 +184,7 @@ def test_class_templates_of_rdna_multiply_with_its_instructions(
         ("refused_operand", "ckgen applies PassThrough, UnaryConvert or Scale to the input and the output's gradient"),
         ("refused_d_layout", "a D tensor of backward weight has the layout of the weight, or one value per channel"),
         ("refused_type", "no data type of ckgen has these types of tensors and operands"),
-        ("refused_merging", "at most 32 groups are merged, of a layout that has them side by side, as NHWGC"),
+        ("refused_merging", "at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC"),
     ],
 )
 def test_class_templates_without_a_kernel_refuse_with_a_sentence(programs: Path, target: str, sentence: str) -> None:

@@ -124,6 +124,46 @@ def test_set_full_has_rows_of_the_class_for_few_channels(row: str, dtype: str) -
         assert resolved.keys["family"] == "two_stage" and resolved.keys["groups_to_merge"] == int(row[-1])
 
 
+# And of its tables for NGCHW: the last two numbers are the widths of the copy to channels-last tensors.
+TRANSPOSED_ROWS = [
+    "64, 16, 16, 32, Default, 8, 1, 1, 1, 4, 1, 4, 1, 1, 1|v2, 1|1, 1",
+    "64, 32, 32, 32, Default, 8, 1, 1, 2, 2, 2, 2, 1, 1, 1|v5, 2|1, 2",
+    "64, 32, 128, 32, Default, 8, 1, 4, 8, 8, 8, 8, 1, 1, 1|v2, 8|8, 8",
+    "64, 128, 32, 32, Default, 8, 4, 1, 8, 8, 8, 8, 1, 1, 1|v5, 8|8, 1",
+]
+
+
+def transposed(row: str) -> str:
+    rest, _, widths = row.rpartition("|")
+    src, dst = widths.split(", ")
+    ends = f"TransposeTransferSrcScalarPerVector: {src}, TransposeTransferDstScalarPerVector: {dst}>"
+    return f"{two_stage(rest)[:-1]}, {ends}"
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("row", TRANSPOSED_ROWS)
+def test_set_full_has_rows_of_the_class_where_it_transposes(row: str, dtype: str) -> None:
+    text = transposed(row)
+    for layout, axes in (("NGCHW/GKYXC/NGKHW", "ngchw"), ("NGCDHW/GKZYXC/NGKDHW", "ngcdhw")):
+        assert text in strings(layout, dtype, "PassThrough")
+        resolved = resolve_text(text, Asked(axes, dtype), CHECKER)
+        assert resolved.instance is not None and type_string(resolved.instance) == text
+        assert resolved.keys["vector"]["a"] == int(row.split("|")[2][0]) and "lds_write" not in resolved.keys
+
+
+@pytest.mark.parametrize(
+    ("layout", "old", "new", "rule"),
+    [
+        ("nhwgc", "", "", "transpose-widths"),
+        ("ngchw", "8, 8, 8, 8, 1, 1", "8, 8, 4, 8, 1, 1", "ck-argument"),
+        ("ngchw", "DstScalarPerVector: 1>", "DstScalarPerVector: 16>", "transpose-widths"),
+    ],
+)
+def test_a_rule_stands_against_a_row_that_transposes(layout: str, old: str, new: str, rule: str) -> None:
+    resolved = resolve_text(transposed(TRANSPOSED_ROWS[3]).replace(old, new), Asked(layout, "f16"), CHECKER)
+    assert resolved.instance is None and resolved.refusals[0].rule == rule, resolved.refusals
+
+
 def test_a_pipeline_that_no_instance_has_is_named() -> None:
     resolved = resolve_text(two_stage(TWO_STAGE_ROWS[1].replace("v5", "v3")), Asked("nhwgc", "f16"), CHECKER)
     assert resolved.instance is None

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ckgen.ck.exporting import has_row, type_string
 from ckgen.conv.dtypes import element_of
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.operation import OPERATIONS
+from ckgen.selection.takes import takes
 from ckgen.verify.run_tensors import make_data
 from tests.kernels.test_depthwise import result_of
 from tests.support.cxx import CHECKED, link, write_tree
@@ -35,21 +37,41 @@ FEW_COPY_A = replace(
     WIDE, n_per_block=128, m_per_xdl=32, a_vector=8, b_vector=8, a_write=8, b_write=8, groups_to_merge=8, stages=2
 )
 FEW_COPY_B = replace(FEW_COPY_A, dtype="bf16", m_per_block=128, n_per_block=32, stages=1)
+# Positions are contiguous, so that vectors of A are positions of one channel.
+PLANES = replace(ODD, layout="NGCHW/GKYXC/NGKHW")
+PLANES_WIDE = replace(PLANES, dtype="bf16", n_per_block=128, math_waves=2, a_vector=4, groups_to_merge=8, stages=2)
+PLANES_POINTWISE = replace(PLANES, conv_spec="Filter1x1Stride1Pad0", m_per_block=32, a_vector=8, b_vector=8)
+PLANES_VOLUME = replace(PLANES, layout="NGCDHW/GKZYXC/NGKDHW", dtype="f32", k_per_block=16, c_vector=4)
+PLANES_LINE = replace(PLANES, layout="NGCW/GKXC/NGKW", groups_to_merge=32)
 ALL = (WIDE, ODD, TWO_WAVES, C_VECTOR, LINE, VOLUME, POINTWISE, FEW_COPY_A, FEW_COPY_B)
+# A row of CK, which has a kernel for each width of its copy; this family has one for each width of reading positions.
+PLANES_ROW = replace(
+    PLANES_WIDE,
+    dtype="f16",
+    n_per_block=32,
+    m_per_block=32,
+    math_waves=1,
+    transpose_dst=1,
+    transpose_vector=4,
+    transpose_lds=4,
+)
+ALL += (PLANES_ROW, PLANES, PLANES_WIDE, PLANES_POINTWISE, PLANES_VOLUME, PLANES_LINE)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 8  # problems per instance and seed
 
 
 def draw(instance: Instance, rng: random.Random) -> ConvProblem:
     """A random problem of groups that fill the vectors together, but seldom the merged groups."""
-    vector = max(instance.a_vector, instance.b_vector)
     while True:
-        groups, k, c = rng.choice([1, 2, 3, 5, 7, 9, 16, 33]), rng.randint(1, 17), rng.randint(1, 17)
-        if instance.c_vector > 1:
-            c = rng.choice([4, 8])
-        merged = min(groups, instance.groups_to_merge)
-        if all(size % vector == 0 for size in (groups * k, groups * c, merged * k, merged * c)):
-            break
+        problem = _draw(instance, rng)
+        if takes(instance, problem):
+            return problem
+
+
+def _draw(instance: Instance, rng: random.Random) -> ConvProblem:
+    groups, k, c = rng.choice([1, 2, 3, 5, 7, 9, 16, 33]), rng.randint(1, 17), rng.randint(1, 17)
+    if instance.c_vector > 1:
+        c = rng.choice([4, 8])
     few = [rng.choice([1, 2, 3]) for _ in range(instance.ndim)]
     filter_ = [1] * instance.ndim if instance.pointwise else few
     stride = [1 if instance.pointwise else rng.choice([1, 1, 2, 3]) for _ in filter_]
@@ -97,6 +119,12 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
         run(library, name, draw(library.instance(name), rng), rng.choice([1, 1, 2, 5]))
 
 
+def test_type_strings_are_those_of_the_library(library: Library) -> None:
+    for instance in filter(has_row, ALL):
+        assert library.type_string(instance.name) == type_string(instance)
+    assert has_row(PLANES_ROW) and not has_row(PLANES)
+
+
 FIVE = make_problem(groups=5, batch=2, k=3, c=2, filter=[3, 3], input=[6, 5], pad=1)
 
 
@@ -113,9 +141,14 @@ def test_a_bug_in_the_store_is_noticed(old: str, new: str, tmp_path: Path) -> No
     check_bug(Bug("bwd_weight_store.hpp", old, new, (), FIVE), ODD, run, tmp_path)
 
 
+def test_a_read_of_groups_past_the_last_is_noticed(tmp_path: Path) -> None:
+    old, new = "args.k, existing(channels, args.m), first_row", "args.k, args.m, first_row"
+    check_bug(Bug("bwd_weight_view.hpp", old, new, (), FIVE), PLANES, run, tmp_path)
+
+
 def test_an_infinity_stays_in_its_group(library: Library) -> None:
     problem = replace(FIVE, groups=8, k=4, c=4)
-    for instance in (WIDE, ODD):
+    for instance in (WIDE, ODD, PLANES):
         data = make_data(problem, instance.dtype, 1, instance.operation, library.function_of(instance.name))
         spoiled = {tensor: array.copy() for tensor, array in data.tensors.items()}
         spoiled["in"][2, :, 1] = np.inf

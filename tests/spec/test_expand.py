@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
@@ -82,23 +82,23 @@ def test_the_sizes_of_the_catalogue() -> None:
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
     fused_weight = 2 * 16 * 2 * 3 + 3 * 4 * 12
     merged = 3 * 3 * 2 * 6 + 3 * 2 * (2 + 1) * 6 + 3 * 3 * 2 * 4
-    two_stage_rows = 2 * 2 * 2 * 6
+    merged += 3 * 3 * 2 * 4  # channels first
+    two_stage_rows = 2 * 2 * 2 * (6 + 16)
     ck_rows = 2 * (5 * (3 * 7 + 2) + (4 + 2) * (2 * 3 + 17) + 2 * (2 * 7 + 2) + 1) + 5 * (3 * 2 + 1) + 4
     ck_rows += two_stage_rows
-    ck_rows += 3 * 2 * 16 + 2 * 14  # operands of 8 bits
-    wmma_rows = 2 * (2 * 13 + 4 * 4) + 2 * (2 * 17 + 4 * 8)
+    ck_rows += 3 * 2 * 16 + 2 * 17  # operands of 8 bits
+    wmma_rows = 2 * (2 * 13 + 4 * 4) + 2 * (2 * 17 + 4 * 8) + 4 * 2
     depthwise = 40 + 36
-    generic_types = 2 * 3 * 3
-    groups_first = 2 * 3  # int8
+    generic_types, more_generic = 2 * 3 * 3, 2 * 3 + 2  # the others: groups outermost, and functions
     rdna_types = 2 * 2 * 2
-    types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + groups_first + rdna_types
+    types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + more_generic + rdna_types
     rdna = 2 * (6 * (2 * 9 + 4 * 3) + 4 * (2 * 10 + 3 * 3)) + wmma_rows + rdna_types
     first = 24 + 276, 9 + 198  # channels first: generic and tuned
     few = 3 * 3 * (2 + 3) + 3 * 3 * (3 + 7) + 3 * 3 * 3 * 2 + 3 * 3 * 2  # few channels: last and first, per operation
     narrow = few + 2 * (2 * 3 + 2 * 3 + 2 * 3 * 3) + 2 * 3 * 3  # depthwise: one group, and few groups
     full = weight + data + fused + fused_weight + ck_rows + depthwise + merged + types + rdna - rdna_types
     full += sum(first) + narrow
-    default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + groups_first + 3 * (5 + 2)
+    default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + 3 * (5 + 2) + more_generic
     default += 199  # a large and a small tile of every other layout, data type and function
     default += 66 + 48  # depthwise, few channels
     quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4
@@ -111,6 +111,16 @@ def test_the_sizes_of_the_catalogue() -> None:
     assert sizes == {"full": full, "depthwise": depthwise, "narrow": narrow, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()
+
+
+def test_every_cell_has_an_instance_for_each_valid_problem() -> None:
+    expansion = default_expansion()
+    full = frozenset(expansion.sets["full"])
+    cells = defaultdict(list)
+    for made in expansion.instances:
+        if made.name in full:
+            cells[(made.operation, made.layout, made.dtype, made.function)].append(made.generic)
+    assert [cell for cell, generic in cells.items() if not any(generic)] == []
 
 
 def is_ck_row(instance: Instance) -> bool:

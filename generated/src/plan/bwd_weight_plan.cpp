@@ -174,9 +174,11 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     return {};
 }
 
-// The vectors of A and B may reach over merged groups, those of C may not.
+// The vectors of A and B may reach over merged groups if they are channels, those of C may not.
 std::string check_group_vectors(const BwdWeightTraits& t, const Problem& p, const Problem& merged,
                                 const Addresses& at) {
+    if(!channels_last(t.order.in, p.ndim))
+        return check_vectors(t, p, at);
     std::string reason = check_vectors(t, merged, at);
     if(reason.empty())
         reason = check_multiple("c-vector", "C", p.in_channels(), t.c_vector);
@@ -303,8 +305,11 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
 }
 
 int64 merged_groups(const BwdWeightTraits& t, const Problem& p) {
-    const auto beside = [](const Tensor& x) { return x.lengths[0] == 1 || x.strides[0] == x.lengths[kChannels]; };
-    return beside(p.in) && beside(p.out) ? std::min<int64>(t.groups_to_merge, p.groups()) : 1;
+    const auto beside = [&](const Tensor& x, const Axes& axes) {
+        const int64 step = channels_last(axes, p.ndim) ? 1 : x.strides[kChannels];
+        return x.lengths[0] == 1 || x.strides[0] == x.lengths[kChannels] * step;
+    };
+    return beside(p.in, t.order.in) && beside(p.out, t.order.out) ? std::min<int64>(t.groups_to_merge, p.groups()) : 1;
 }
 
 Problem with_merged_groups(const BwdWeightTraits& t, const Problem& problem) {

@@ -26,15 +26,22 @@ using Merged = tensor_operation::device::DeviceGroupedConvBwdWeightTwoStage_Xdl_
 using TwoStage = Merged<1, BlockGemmPipelineVersion::v1, 4>;
 using TwoStageMerged = Merged<GROUPS_TO_MERGE, BlockGemmPipelineVersion::v2, 2>;
 using TwoStageSingle = Merged<8, BlockGemmPipelineVersion::v5, 8>;
-template <WeightSpec Spec, BlockGemmPipelineScheduler Scheduler, BlockGemmPipelineVersion Version>
+using TwoStagePlanes = tensor_operation::device::DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle<
+    2, NGCHW, GKYXC, NGKHW, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, WeightSpec::Default,
+    64, 32, 64, 32, 8, 32, 32, 1, 2,
+    S<4, 8, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 4, 4, false,
+    S<4, 16, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 4, 4, false,
+    1, 1, S<1, 8, 1, 8>, 1, BlockGemmPipelineScheduler::Intrawave, BlockGemmPipelineVersion::v2, 4, half_t, half_t, 1, 4>;
+template <WeightSpec Spec, BlockGemmPipelineScheduler Scheduler, BlockGemmPipelineVersion Version, index_t Groups = 1>
 using V3 = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffleV3<
     2, NHWGC, GKYXC, NHWGK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, Spec,
     64, 32, 64, 32, 8, 32, 32, 1, 2,
     S<4, 8, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 1, 4, false,
     S<4, 16, 1>, S<2, 0, 1>, S<1, 0, 2>, 1, 1, 4, false,
-    1, 1, S<1, 8, 1, 8>, 1, Scheduler, Version>;
+    1, 1, S<1, 8, 1, 8>, 1, Scheduler, Version, half_t, half_t, false, Groups>;
 using Interwave = V3<WeightSpec::Filter1x1Pad0, BlockGemmPipelineScheduler::Interwave, BlockGemmPipelineVersion::v2>;
 using OddChannels = V3<WeightSpec::OddC, BlockGemmPipelineScheduler::Intrawave, BlockGemmPipelineVersion::v4>;
+using V3Merged = V3<WeightSpec::Default, BlockGemmPipelineScheduler::Intrawave, BlockGemmPipelineVersion::v1, 4>;
 using WeightWmma = tensor_operation::device::DeviceGroupedConvBwdWeight_Wmma_CShuffle<
     3, NDHWGC, GKZYXC, NDHWGK, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, WeightSpec::Default,
     128, 64, 64, 4, 8, 16, 16, 2, 2,
@@ -88,13 +95,16 @@ int main() {
     const bool two_stage = weight<TwoStage, In2d>(problem(), 2);
     const bool merged = weight<TwoStageMerged, In2d>(seven, 2) && weight<TwoStageMerged, In2d>(pointwise, 1);
     const bool of_single = weight<TwoStageSingle, In2d>(single, 1) && !weight<TwoStageSingle, In2d>(seven, 1);
+    const bool v3_merged = weight<V3Merged, In2d>(seven, 2) && weight<V3Merged, In2d>(single, 1);
+    const bool planes = weight<TwoStagePlanes, Layouts<2, NGCHW, GKYXC, NGKHW>>(seven, 2);
     const bool wmma = weight<WeightWmma, In3d>(in_3d, 1) && refuses_split_k<WeightWmma, In3d>(in_3d);
     const bool dl = weight<WeightDl, In1d>(in_1d, 1) && refuses_split_k<WeightDl, In1d>(in_1d);
     const bool data_wmma = grouped<DataWmma>(problem());
     const bool dense_dl = dense<DenseDl>({2, 1, 3, 8, 16, {3, 2}, {7, 6}, {2, 1}, {1, 2}, {1, 1}, {1, 0}});
-    std::cout << "two-stage " << two_stage << merged << of_single << ", WMMA " << wmma << data_wmma << ", DL " << dl
-              << dense_dl << ", V3 " << interwave << odd_channels << std::endl;
-    return interwave && odd_channels && two_stage && merged && of_single && wmma && dl && data_wmma && dense_dl
+    std::cout << "two-stage " << two_stage << merged << of_single << planes << ", WMMA " << wmma << data_wmma << ", DL "
+              << dl << dense_dl << ", V3 " << interwave << odd_channels << v3_merged << std::endl;
+    return interwave && odd_channels && v3_merged && two_stage && merged && of_single && planes && wmma && dl &&
+                   data_wmma && dense_dl
                ? EXIT_SUCCESS
                : EXIT_FAILURE;
 }

@@ -20,7 +20,7 @@ from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.spec.expand import Expansion, expand_document
 from ckgen.spec.models import AXES
 from ckgen.spec.products import Kind, build
-from ckgen.spec.types import PIPELINES, Operands, Tile, Vector
+from ckgen.spec.types import PIPELINES, Operands, Tile, Transpose, Vector
 from ckgen.text.source import loads
 
 # Functions of the spec: D tensors of each kind, scalars, every function of expressions.
@@ -138,6 +138,8 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
             values["scheduler"] = "Interwave"
     if FAMILIES[kind.family].merges_groups:
         values["groups_to_merge"] = rng.choice((1, 2, 3, 4, 8, 16, 32))
+        if rng.random() < 0.2:
+            values["transpose"] = {part: rng.choice((1, 2, 4, 8)) for part in ("dst", "vector", "lds_write")}
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
             del values[axis]
@@ -177,4 +179,6 @@ def _as_read(axis: str, value: Any) -> Any:
         return Vector(**value)
     if axis in ("lds_write", "copy_k1"):
         return Operands(**value)
+    if axis == "transpose":
+        return Transpose(**value)
     return tuple(value) if axis == "wave_ratio" else value

@@ -2,7 +2,8 @@
 // Global memory -> registers -> LDS for a tile that is contiguous along GEMM-K in global memory, as its slots are in
 // LDS, so that no transposition is needed. A thread has whole slots (K1 rows of GEMM-K of one column), which it loads
 // in parts of `Vector`. Neighbouring threads load the planes of a column, then columns; a thread has the same plane in
-// each of its slices. A pad puts the planes that eight threads write into different banks.
+// each of its slices. A pad puts the planes that eight threads write into different banks. Of `Launched` threads, those
+// after the first `Threads` load what others load and store nothing.
 #pragma once
 
 #include "ckgen/block/lds_layout.hpp"
@@ -11,8 +12,10 @@
 
 namespace ckgen::block {
 
-// T: the type in global memory. Compute: the type in LDS. Wave: threads of a wave.
-template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Threads, int Wave, class Compute = T_>
+// T: the type in global memory. Compute: the type in LDS. Threads: those that copy, of Launched. Wave: threads of a
+// wave.
+template <class T_, class Layout_, int KPerBlock, int Vector, int Slices, int Threads, int Launched, int Wave,
+          class Compute = T_>
 struct SlotCopy {
     using T = T_;
     using Layout = Layout_;
@@ -37,7 +40,9 @@ struct SlotCopy {
         GlobalVector data[Slices][parts];
     };
 
-    static CKGEN_HD constexpr int column_of(int thread, int slice) { return thread / planes + slice * slice_columns; }
+    static CKGEN_HD constexpr int column_of(int thread, int slice) {
+        return (Threads < Launched ? thread % Threads : thread) / planes + slice * slice_columns;
+    }
     static CKGEN_HD constexpr int row_of(int thread, int = 0) { return thread % planes * Layout::k1; }
     static CKGEN_HD constexpr int wave_row(int) { return 0; }
     static CKGEN_HD constexpr int group_of(int thread) { return thread % planes; }
@@ -50,6 +55,9 @@ struct SlotCopy {
     }
 
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
+        if constexpr(Threads < Launched)
+            if(id >= Threads)
+                return;
         const int byte = lds_base + Layout::byte_of(id % planes, column_of(id, 0));
         CKGEN_UNROLL
         for(int slice = 0; slice < Slices; ++slice) {

@@ -64,8 +64,8 @@ struct Derived : WithOptionalKeys<Config> {
     static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
-    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_copy_threads = (a_k_major ? max_of(1, min_of(copy_threads, m_per_block * planes)) : (a_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write)))));  // Copy threads that move A: all, or as many as there are slots of a K-major A, or pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = (b_k_major ? max_of(1, min_of(copy_threads, n_per_block * planes)) : (b_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write)))));  // Copy threads that move B.
     static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
@@ -137,8 +137,8 @@ struct WmmaDerived : WithOptionalKeys<Config> {
     static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
-    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_copy_threads = (a_k_major ? max_of(1, min_of(copy_threads, m_per_block * planes)) : (a_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write)))));  // Copy threads that move A: all, or as many as there are slots of a K-major A, or pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = (b_k_major ? max_of(1, min_of(copy_threads, n_per_block * planes)) : (b_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write)))));  // Copy threads that move B.
     static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.
@@ -153,7 +153,8 @@ struct WmmaDerived : WithOptionalKeys<Config> {
     static constexpr int epilogue_rows = m_waves * (4 * wave_size / m_per_xdl);  // Rows of the C tile that pass through LDS at once.
     static constexpr int lds_epilogue_bytes = 2 * epilogue_rows * n_per_block * 4;  // Bytes of the two f32 row buffers of the epilogue.
     static constexpr int lds_bytes = max_of(stages * lds_stage_bytes, lds_epilogue_bytes);  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
-    static constexpr int vgpr_estimate = 24 + acc_registers + 8 * (min_of(m_xdl_per_wave, n_xdl_per_wave) + 1) + (a_elems + b_elems) * elem_bytes / 4 + (a_k_major ? 5 * a_slices : 0) + (b_k_major ? 5 * b_slices : 0);  // 32-bit registers that a lane needs, roughly: accumulators, some operands, the copy's staging, 24 others, and the addresses of the slots of K-major operands.
+    static constexpr int any_filter = Config::conv_spec == ConvSpec::Default;  // 0 if only 1x1 filters with stride 1 and no padding are taken, else 1.
+    static constexpr int vgpr_estimate = 24 + acc_registers + 8 * (min_of(m_xdl_per_wave, n_xdl_per_wave) + 1) + (a_elems + b_elems) * elem_bytes / 4 + (a_k_major ? (3 + 2 * any_filter) * a_slices : 0) + (b_k_major ? 5 * b_slices : 0);  // 32-bit registers that a lane needs, roughly: accumulators, some operands, the copy's staging, 24 others, and the addresses of the slots of K-major operands.
     static constexpr int vgpr_budget = min_of(256, 1024 / ((load_waves + math_waves + 3) / 4));  // 32-bit registers that a lane may use so that the whole workgroup is resident on one workgroup processor.
     static constexpr int matrix_unit = 1;  // What multiplies: WMMA (ckgen/atom/select.hpp).
 };
@@ -211,8 +212,8 @@ struct DlDerived : WithOptionalKeys<Config> {
     static constexpr int block_size = wave_size * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = wave_size * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = m_xdl_per_wave * n_xdl_per_wave * m_per_xdl * m_per_xdl / wave_size;  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
-    static constexpr int a_copy_threads = ((a_write == 0 || a_k_major) ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write))));  // Copy threads that move A: all, or as many as there are pieces of the LDS writes that the spec gives.
-    static constexpr int b_copy_threads = ((b_write == 0 || b_k_major) ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write))));  // Copy threads that move B.
+    static constexpr int a_copy_threads = (a_k_major ? max_of(1, min_of(copy_threads, m_per_block * planes)) : (a_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, m_per_block * k_per_block / (a_vector * a_write)))));  // Copy threads that move A: all, or as many as there are slots of a K-major A, or pieces of the LDS writes that the spec gives.
+    static constexpr int b_copy_threads = (b_k_major ? max_of(1, min_of(copy_threads, n_per_block * planes)) : (b_write == 0 ? copy_threads : max_of(1, min_of(copy_threads, n_per_block * k_per_block / (b_vector * b_write)))));  // Copy threads that move B.
     static constexpr int a_elems = m_per_block * k_per_block / a_copy_threads;  // Elements of A's tile that a copy thread moves.
     static constexpr int b_elems = n_per_block * k_per_block / b_copy_threads;  // Elements of B's tile that a copy thread moves.
     static constexpr int ak1 = (a_k1 > 0 ? a_k1 : k1);  // CK's AK1: elements of GEMM-K of A that its copy to LDS treats as one.

@@ -92,6 +92,7 @@ void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<bhalf_t>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
@@ -120,6 +121,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f16_instances
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 
@@ -371,6 +373,12 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<NDimSp
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);

@@ -53,7 +53,7 @@ struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Threads, Compute
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, int Threads, class Compute>
 struct OperandInLds<D, Columns, Vector, Pad, RowVector, Slices, Threads, Compute, TileWay::KMajor> {
     using Layout = block::LdsLayout<Columns, D::k1, 1, Pad>;
-    using Copy = block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices,
+    using Copy = block::SlotCopy<typename D::Out, Layout, D::k_per_block, min_of(Vector, D::k1), Slices, Threads,
                                  D::copy_threads, D::wave_size, Compute>;
 };
 

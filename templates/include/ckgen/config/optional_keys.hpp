@@ -39,7 +39,15 @@ struct WithGroupsToMerge : Config {
 template <class Config>
 struct WithGroupsToMerge<Config, typename IfMember<Config::groups_to_merge>::type> : Config {};
 
+// Widths of CK's copy to channels-last tensors, which only its type strings have.
+template <class Config, class = void>
+struct WithTranspose : Config {
+    static constexpr int transpose_dst = 0, transpose_vector = 0, transpose_lds = 0;
+};
 template <class Config>
-using WithOptionalKeys = WithGroupsToMerge<WithPipeline<WithCopyK1<WithLdsWrite<Config>>>>;
+struct WithTranspose<Config, typename IfMember<Config::transpose_dst>::type> : Config {};
+
+template <class Config>
+using WithOptionalKeys = WithTranspose<WithGroupsToMerge<WithPipeline<WithCopyK1<WithLdsWrite<Config>>>>>;
 
 }  // namespace ckgen

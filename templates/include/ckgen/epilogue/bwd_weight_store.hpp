@@ -16,7 +16,7 @@ class BwdWeightStore {
 public:
     CKGEN_DEVICE BwdWeightStore(const platform::Thread& thread, int math_id, const Args& args,
                                 const conv::BwdWeightTile& tile)
-        : math_id_(math_id), args_(near(thread, args)), tile_(tile) {}
+        : math_id_(math_id), args_(near(thread, args)), groups_(groups_of(thread, args)), tile_(tile) {}
 
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass) const {
         if(args_.partial != nullptr) {
@@ -36,6 +36,13 @@ private:
             return thread.reload_kernel_args(args);
         else
             return static_cast<void>(thread), args;
+    }
+    // Loads of single elements need the scalar registers during the main loop.
+    static CKGEN_DEVICE const conv::MergedGroups& groups_of(const platform::Thread& thread, const Args& args) {
+        if constexpr(D::groups_to_merge > 1 && D::b_k_major)
+            return thread.reload_kernel_args(args).merged;
+        else
+            return static_cast<void>(thread), args.merged;
     }
     template <bool Fused, class Target>
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass, Target* target) const {
@@ -69,8 +76,8 @@ private:
     // and column belong to different groups, or to a group past the last.
     template <bool Fused, class Target>
     CKGEN_DEVICE void write_merged(const platform::Thread& thread, int byte, int m, int n, Target* target) const {
-        static_assert(D::c_channels_last, "merged groups have their channels last");
-        const conv::MergedGroups& groups = args_.merged;
+        static_assert(D::c_channels_last, "a weight of merged groups has its channels last");
+        const conv::MergedGroups& groups = groups_;
         const int group = groups.by_k.quotient(m);
         const int tap = groups.by_tap.quotient(n);
         const int channel = n - tap * args_.c;
@@ -149,6 +156,7 @@ private:
 
     int math_id_;
     const Args& args_;
+    const conv::MergedGroups& groups_;
     const conv::BwdWeightTile& tile_;
 };
 

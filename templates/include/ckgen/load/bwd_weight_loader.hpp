@@ -43,9 +43,9 @@ public:
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
         : id_(id), wave_first_(thread.uniform(id / D::wave_size * D::wave_size)),
-          a_(thread, id, args, args.out + tile.group * args.out_group_bytes, tile.k_tile_first * D::k_per_block,
-             tile.m_first, channels(args, tile, args.merged.k)),
-          b_(thread, id, args, args.in + tile.group * args.in_group_bytes, tile.k_tile_first * D::k_per_block,
+          a_(thread, id, args, args.out + scalar(thread, tile.group) * args.out_group_bytes, first_row(thread, tile),
+             scalar(thread, tile.m_first), channels(args, tile, args.merged.k)),
+          b_(thread, id, args, args.in + scalar(thread, tile.group) * args.in_group_bytes, first_row(thread, tile),
              tile.n_first, channels(args, tile, args.merged.c)) {}
 
     // Starts the loads of the next tile. store() waits for their values.
@@ -70,6 +70,18 @@ public:
     }
 
 private:
+    // Merged planes: without uniform() the compiler computes the bases in vector registers, and each of the many loads
+    // in a loop over the bases of a wave.
+    static CKGEN_DEVICE int scalar(const platform::Thread& thread, int value) {
+        if constexpr(D::groups_to_merge > 1 && D::b_k_major)
+            return thread.uniform(value);
+        else
+            return static_cast<void>(thread), value;
+    }
+    static CKGEN_DEVICE int first_row(const platform::Thread& thread, const BwdWeightTile& tile) {
+        return scalar(thread, tile.k_tile_first) * D::k_per_block;
+    }
+
     // Channels of the groups of a tile that exist, given those of one group: the last tile may have fewer groups.
     static CKGEN_DEVICE int channels(const BwdWeightArgs& args, const BwdWeightTile& tile, int of_group) {
         if constexpr(D::groups_to_merge == 1)

@@ -176,21 +176,24 @@ private:
 
 inline constexpr int kAllChannels = -1;  // of the groups of a tile
 
-// A: dOut of one group, or of merged groups, whose channels are last. `channels`: those that exist.
+// The rows or columns of a tensor's channels, given those of merged groups that exist.
+CKGEN_DEVICE int existing(int channels, int all) { return channels == kAllChannels ? all : channels; }
+
+// A: dOut of one group, or of merged groups. `channels`: those that exist.
 template <class Copy, bool IsKMajor>
 struct OutputSource : PlaneSource<Copy> {
     CKGEN_DEVICE OutputSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
-                              int first_row, int first_column, int)
+                              int first_row, int first_column, int channels)
         : PlaneSource<Copy>(thread, id,
                             {args.out_image_bytes, args.out_row_bytes, args.out_channel_bytes, args.out_positions},
-                            base, args.k, args.m, first_row, first_column) {}
+                            base, args.k, existing(channels, args.m), first_row, first_column) {}
 };
 template <class Copy>
 struct OutputSource<Copy, false> : LinearSource<Copy> {
     CKGEN_DEVICE OutputSource(const platform::Thread&, int id, const BwdWeightArgs& args, const char* base,
                               int first_row, int first_column, int channels)
         : LinearSource<Copy>(id, base, args.k, args.out_row_bytes, first_row, first_column,
-                             channels == kAllChannels ? args.m : channels) {}
+                             existing(channels, args.m)) {}
 };
 
 }  // namespace ckgen::conv

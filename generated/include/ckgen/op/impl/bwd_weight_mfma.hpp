@@ -54,17 +54,24 @@ struct BwdWeightTwoStage : MfmaFamily<BwdWeightFamily> {
     }
 
     // This class prints GEMM-K of the block where the others print it in slots, and its pipeline and merged groups
-    // last.
+    // last. Where positions are contiguous CK's class transposes first: it prints the widths of its kernel, which reads
+    // the copy, and last those of the copy, which reads as many positions at once as this family's A.
     template <class D, class Numbers>
     static std::string type_string(const char* suffix) {
+        constexpr bool copied = D::transpose_dst > 0;
         std::string text = tensor_operation::device::type_string(
             std::string("DeviceGroupedConvBwdWeight") + suffix,
             {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block}, D::conv_spec,
-            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
-             D::b_vector, Numbers::b_dst_vector, 1, 1, D::c_vector});
+            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, copied ? D::transpose_vector : D::a_vector,
+             copied ? D::transpose_lds : Numbers::a_dst_vector, copied ? D::transpose_vector : D::b_vector,
+             copied ? D::transpose_lds : Numbers::b_dst_vector, 1, 1, D::c_vector});
         text.pop_back();
-        return text + ", BlkGemmPipelineScheduler: Intrawave, BlkGemmPipelineVersion: v" +
-               std::to_string(D::ck_pipeline) + ", " + std::to_string(D::groups_to_merge) + ">";
+        text += ", BlkGemmPipelineScheduler: Intrawave, BlkGemmPipelineVersion: v" + std::to_string(D::ck_pipeline) +
+                ", " + std::to_string(D::groups_to_merge);
+        if(copied)
+            text += ", TransposeTransferSrcScalarPerVector: " + std::to_string(D::a_vector) +
+                    ", TransposeTransferDstScalarPerVector: " + std::to_string(D::transpose_dst);
+        return text + ">";
     }
 #endif
 };

@@ -1,5 +1,6 @@
 // CK's class template of two-stage grouped convolution backward weight over a kernel of family two_stage: a tile has
-// NumGroupsToMerge groups. With split_k of 2 or more, a second kernel adds the partial sums, which is how all kernels
+// NumGroupsToMerge groups. Tensors whose positions are contiguous are read as they are, TransposeSrc positions of the
+// output at once. With split_k of 2 or more, a second kernel adds the partial sums, which is how all kernels
 // of ckgen work.
 #pragma once
 
@@ -27,22 +28,31 @@ struct DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle
           InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
           of_arguments::MergedTile<
               NumGroupsToMerge,
-              of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
-                                 ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
-                                 CBlockTransferScalarPerVector_NWaveNPerXdl,
-                                 of_arguments::buffers_of(BlkGemmPipelineVer),
-                                 Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                                 sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
-                                 BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>>,
+              of_arguments::Tile<
+                  BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
+                  InLayout::channels_last ? ABlockTransferSrcScalarPerVector : TransposeSrc,
+                  InLayout::channels_last ? BBlockTransferSrcScalarPerVector
+                  : Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0 ? TransposeSrc
+                                                                                                    : 1,
+                  CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::buffers_of(BlkGemmPipelineVer),
+                  Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0,
+                  InLayout::channels_last, sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
+                  BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>>,
           bwd_weight_of_arguments::Limits<Specialization>, instances::BwdWeightTwoStage> {
 
     std::string GetTypeString() const override {
-        return of_arguments::type_string(
+        std::string text = of_arguments::type_string(
             "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle", BlockSize, MPerBlock, NPerBlock, KPerBlock,
             getConvBackwardWeightSpecializationString(Specialization), K1, MXdlPerWave, NXdlPerWave,
             ABlockTransferSrcScalarPerVector, ADst, BBlockTransferSrcScalarPerVector, BDst, CShuffleM, CShuffleN,
             CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::word_of(BlkGemmPipeSched),
             of_arguments::word_of(BlkGemmPipelineVer), NumGroupsToMerge);
+        if constexpr(!InLayout::channels_last) {
+            text.back() = ',';
+            text += " TransposeTransferSrcScalarPerVector: " + std::to_string(TransposeSrc) +
+                    ", TransposeTransferDstScalarPerVector: " + std::to_string(TransposeDst) + ">";
+        }
+        return text;
     }
 };
 

@@ -1,5 +1,5 @@
 // The class template of grouped convolution backward weight with pipelines, which newer versions of CK have, over a
-// kernel of ckgen.
+// kernel of ckgen: of family xdl, or of family two_stage if groups are merged.
 #pragma once
 
 #include "ck/tensor_operation/gpu/device/impl/bwd_weight_of_arguments.hpp"
@@ -23,14 +23,17 @@ struct DeviceGroupedConvBwdWeight_Xdl_CShuffleV3
           typename of_arguments::LayoutOf<NDimSpatial, InLayout, WeiLayout, OutLayout>::type,
           of_arguments::Types<InDataType, WeiDataType, OutDataType, AccDataType, ComputeTypeA, ComputeTypeB>,
           InElementwiseOperation, WeiElementwiseOperation, OutElementwiseOperation,
-          of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
-                             ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
-                             CBlockTransferScalarPerVector_NWaveNPerXdl, of_arguments::buffers_of(BlkGemmPipelineVer),
-                             Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
-                             sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
-                             BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>,
-          bwd_weight_of_arguments::Limits<Specialization>> {
-    static_assert(NumGroupsToMerge == 1, "kernels of this class merge no groups: NumGroupsToMerge must be 1");
+          of_arguments::MergedTile<
+              NumGroupsToMerge,
+              of_arguments::Tile<BlockSize, MPerBlock, NPerBlock, KPerBlock, MPerXdl, NPerXdl,
+                                 ABlockTransferSrcScalarPerVector, BBlockTransferSrcScalarPerVector,
+                                 CBlockTransferScalarPerVector_NWaveNPerXdl,
+                                 of_arguments::buffers_of(BlkGemmPipelineVer),
+                                 Specialization == ConvolutionBackwardWeightSpecialization::Filter1x1Stride1Pad0, true,
+                                 sizeof(ComputeTypeA), of_arguments::number_of(BlkGemmPipelineVer),
+                                 BlkGemmPipeSched == BlockGemmPipelineScheduler::Interwave>>,
+          bwd_weight_of_arguments::Limits<Specialization>,
+          std::conditional_t<NumGroupsToMerge == 1, instances::BwdWeightXdl, instances::BwdWeightTwoStage>> {
     static_assert(!DirectLoad, "family xdl has no kernels that load directly to LDS: DirectLoad must be false");
 
     // All kernels take tensors over 2 GiB.
