@@ -20,8 +20,8 @@ SUFFIXES = (".html", ".csv")
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """The optional parts of a page: a table of machine code, a folder with pictures of simulations, and a run to compare
-    with."""
+    """The optional parts of a page: a table of machine code, a folder with pictures of simulations, and a run to
+    compare with."""
 
     code: Path | None = None
     timelines: Path | None = None
