@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, log, prod
 from typing import Any
 
-from ck_beside_rows import Found, Row
+from ck_beside_rows import POINTWISE, Found, Row
 
 REVISION = "8e22e1ae31bbf7086f69d8724e027676791d351a"
 _UNIT = 128 * 128 * 32  # multiply-adds to which cycles are scaled
@@ -57,6 +57,12 @@ on the same SIMD. CK's backward data gives all loads of the weights to one wave,
 waves differ, the table has the faster simulation, usually the one in which each workgroup begins on another SIMD; in
 brackets: the one with waves in turn.
 """
+CLASSES = """\
+## The best of each class
+
+CK's kernel with the fewest cycles, of those that ran here, beside ckgen's, for each operation and kind of filter. The
+rows with CK's flags and the two-stage kernel count too.
+"""
 WORK = """\
 ## Instructions and occupancy
 
@@ -92,6 +98,8 @@ def page(rows: Sequence[Row], known: Sequence[Found], ours: Ours, more: Sequence
             parts.append(f"### {arch}\n")
             parts.append(_table(_cycles(timed, by_name, records, more)))
             parts.append(_means(known, by_name, ours, arch))
+    parts.append(CLASSES)
+    parts.append(_table(_classes(known, by_name, ours, more)))
     parts.append(WORK)
     parts.append(_table(_work(known, by_name, ours)))
     parts.append(WAIT)
@@ -148,17 +156,45 @@ def _cycles(timed: Sequence[Found], by_name: Rows, records: Mapping[str, Any], m
             bracket = f" ({plain:.0f})" if found.turned else ""
             other = "" if _tile_of(row.ours) == row.tile else f" ({'x'.join(map(str, _tile_of(row.ours)))})"
             cells += [f"{theirs:.0f}{bracket}", f"{own:.0f}{other}", f"{theirs / own:.2f}"]
-        rivals = {other.ours for other in by_name.values() if _class(other) == _class(row)}
-        rivals |= {name for name in more if row.special == "Default" and f"2d_{row.operation[13:]}_" in name}
-        best = min(
-            (records[name] for name in sorted(rivals & set(records))), key=lambda record: our_cycles(record, "L2")
-        )
-        family = "wavelet " if "_wavelet_" in best["name"] else ""
-        yield (*cells, f"{our_cycles(best, 'L2'):.0f}, {family}{'x'.join(map(str, _tile_of(best['name'])))}")
+        yield (*cells, _our_best(_class(row), by_name, records, more, "L2")[1])
 
 
 def _class(row: Row) -> tuple[str, str]:
     return row.operation, row.special
+
+
+def _our_best(
+    wanted: tuple[str, str], by_name: Rows, records: Mapping[str, Any], more: Sequence[str], source: str
+) -> tuple[float, str]:
+    """The fewest cycles of ckgen's kernels of a class, and both numbers in words."""
+    operation, special = wanted
+    rivals = {other.ours for other in by_name.values() if _class(other) == wanted}
+    rivals |= {name for name in more if special == "Default" and f"2d_{operation[13:]}_" in name}
+    known = [records[name] for name in sorted(rivals & set(records))]
+    best = min(known, key=lambda record: our_cycles(record, source))
+    family, cycles = "wavelet " if "_wavelet_" in best["name"] else "", our_cycles(best, source)
+    return cycles, f"{cycles:.0f}, {family}{'x'.join(map(str, _tile_of(best['name'])))}"
+
+
+def _classes(known: Sequence[Found], by_name: Rows, ours: Ours, more: Sequence[str]) -> Table:
+    """CK's best kernel of each class against ckgen's, and the geometric mean of the ratios."""
+    sources = (cell for source in _SOURCES for cell in (f"CK, {source}", f"ckgen, {source}", "ratio"))
+    yield "architecture", "operation", "filter", *sources
+    ratios: dict[str, list[float]] = {source: [] for source in _SOURCES}
+    for arch, records in ours.items():
+        timed = [found for found in known if found.arch == arch and not found.failed]
+        for wanted in dict.fromkeys(_class(by_name[found.row]) for found in timed):
+            cells = []
+            for source in _SOURCES:
+                members = ((found, by_name[found.row]) for found in timed if _class(by_name[found.row]) == wanted)
+                theirs, name = min((ck_cycles(found, source, row.tile), found.row) for found, row in members)
+                own, words = _our_best(wanted, by_name, records, more, source)
+                ratios[source].append(theirs / own)
+                cells += [f"{theirs:.0f}, {name.split(' ', 2)[2]}", words, f"{theirs / own:.2f}"]
+            operation, special = wanted
+            yield arch, operation.removeprefix("grouped_conv_"), "1x1" if special == POINTWISE else "3x3", *cells
+    means = (cell for source in _SOURCES for cell in ("", "", _mean(ratios[source])))
+    yield "geometric mean", "", "", *means
 
 
 def _ratios(known: Sequence[Found], by_name: Rows, ours: Ours, arch: str, source: str) -> list[float]:
