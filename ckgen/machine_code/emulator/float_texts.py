@@ -10,8 +10,14 @@ _HALVES = ("15 : 0", "31 : 16")
 # Quieting of signalling NaNs is that of a kernel in IEEE mode, as all compiled kernels are before gfx12; gfx12's
 # instructions with NUM in the name ignore a signalling NaN as they do a quiet one.
 _ENDS = (("", ""), ("_NUM", "_num"))
+BYTE_FLOATS = ("FP8", "BF8")
 # Architectures whose 8-bit floats have a bias larger by one and a single NaN, the code of -0.
 _FNUZ = ("gfx942",)
+
+
+def byte_format(kind: str, arch: str) -> int:
+    """The number of an 8-bit type in native/floats.hpp."""
+    return BYTE_FLOATS.index(kind) + (2 if arch in _FNUZ else 0)
 
 
 @cache
@@ -54,7 +60,8 @@ def _roundings() -> Iterator[tuple[str, str]]:
 def _bytes(arch: str) -> Iterator[tuple[str, str]]:
     """Byte and half of a source are chosen by SDWA (sources.py) or, on gfx12, by OPSEL, whose bits are reversed."""
     low = "(OPSEL[0].i32 * 16 + OPSEL[1].i32 * 8)" if arch.startswith("gfx12") else "0"
-    for number, kind in enumerate(("FP8", "BF8"), 2 if arch in _FNUZ else 0):
+    for kind in BYTE_FLOATS:
+        number = byte_format(kind, arch)
         yield f"V_CVT_F32_{kind}", f"D0.f32 = byte_to_f32(S0[{low} + 7 : {low}], {number}U)"
         pair = (
             f"D0[31 : 0].f32 = byte_to_f32(S0[7 : 0], {number}U);\nD0[63 : 32].f32 = byte_to_f32(S0[15 : 8], {number}U)"

@@ -22,7 +22,7 @@ def instruction(data: bytes, arch: str, offset: int) -> Decoded:
     raw = decode(data[:2] + number.to_bytes(2, "little") + data[4:] if name else data, FAMILIES[arch])
     name = name or (GFX90A_NAMES.get(raw.name, "") if arch == "gfx90a" else "")
     raw = replace(raw, name=name, text=f"{name.lower()}: {raw.text}") if name else raw
-    found = control(raw, offset) or access(raw, offset) or multiply(raw, offset)
+    found = control(raw, offset) or access(raw, offset) or multiply(raw, arch, offset)
     if found is not None:
         return found
     if raw.form.startswith("VOPD"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Shape:
-    """An instruction: rows and columns (equal), depth, input type, registers of an input and of the result."""
+    """An instruction: rows and columns (equal), depth, input type (of A and of B, if they differ), registers of an
+    input and of the result, and its modifiers."""
 
     text: str
     size: int
@@ -28,6 +30,13 @@ class Shape:
     kind: str
     inputs: int
     results: int
+    end: str = ""
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The types of A and B."""
+        a, _, b = self.kind.partition(" ")
+        return a, b or a
 
 
 _MFMA = "v[20:{last}], v[10:{a}], v[14:{b}], v[20:{last}]"
@@ -44,7 +53,20 @@ CASES = [
     ("gfx942", Shape("v_mfma_f32_32x32x2_f32", 32, 2, "f32", 1, 16)),
     ("gfx942", Shape("v_mfma_f32_16x16x16_bf16", 16, 16, "bf16", 2, 4)),
     ("gfx942", Shape("v_mfma_f32_16x16x4_f32", 16, 4, "f32", 1, 4)),
+    ("gfx90a", Shape("v_mfma_i32_32x32x8i8", 32, 8, "i8", 1, 16)),
+    ("gfx90a", Shape("v_mfma_i32_16x16x16i8", 16, 16, "i8", 1, 4)),
     ("gfx942", Shape("v_mfma_i32_32x32x16_i8", 32, 16, "i8", 2, 16)),
+    ("gfx942", Shape("v_mfma_i32_16x16x32_i8", 16, 32, "i8", 2, 4)),
+    ("gfx942", Shape("v_mfma_f32_32x32x4_xf32", 32, 4, "f32", 2, 16)),
+    ("gfx942", Shape("v_mfma_f32_16x16x8_xf32", 16, 8, "f32", 2, 4)),
+    *(
+        (arch, Shape(f"v_mfma_f32_{size}x{size}x{depth}_{a}_{b}", size, depth, f"{a} {b}", 2, size * size // 64))
+        for arch in ("gfx942", "gfx950")
+        for size, depth in ((32, 16), (16, 32))
+        for a, b in (("bf8", "fp8"), ("fp8", "bf8"))
+    ),
+    ("gfx950", Shape("v_mfma_i32_32x32x32_i8", 32, 32, "i8", 4, 16)),
+    ("gfx950", Shape("v_mfma_i32_16x16x64_i8", 16, 64, "i8", 4, 4)),
     ("gfx950", Shape("v_mfma_f32_32x32x16_f16", 32, 16, "f16", 4, 16)),
     ("gfx950", Shape("v_mfma_f32_32x32x16_bf16", 32, 16, "bf16", 4, 16)),
     ("gfx950", Shape("v_mfma_f32_32x32x2_f32", 32, 2, "f32", 1, 16)),
@@ -53,7 +75,15 @@ CASES = [
     ("gfx950", Shape("v_mfma_f32_16x16x4_f32", 16, 4, "f32", 1, 4)),
     ("gfx1201", Shape("v_wmma_f32_16x16x16_f16", 16, 16, "f16", 4, 8)),
     ("gfx1201", Shape("v_wmma_f32_16x16x16_bf16", 16, 16, "bf16", 4, 8)),
+    ("gfx1201", Shape("v_wmma_f32_16x16x16_bf8_fp8", 16, 16, "bf8 fp8", 2, 8)),
+    ("gfx1201", Shape("v_wmma_i32_16x16x16_iu8", 16, 16, "i8", 2, 8, "neg_lo:[1,1,0]")),
+    ("gfx1100", Shape("v_wmma_i32_16x16x16_iu8", 16, 16, "i8", 4, 8, "neg_lo:[1,1,0]")),
 ]
+# The 8-bit types of the architectures: gfx942's have a bias larger by one.
+BYTES = {
+    "bf8": {"gfx942": ml_dtypes.float8_e5m2fnuz, "": ml_dtypes.float8_e5m2},
+    "fp8": {"gfx942": ml_dtypes.float8_e4m3fnuz, "": ml_dtypes.float8_e4m3fn},
+}
 # gfx11 takes 8 registers per input, more than the harness loads: its result has the rows 0, 2, 4, ... in the low lanes.
 GFX11 = (
     Shape("v_wmma_f32_16x16x16_f16", 16, 16, "f16", 8, 8),
@@ -83,8 +113,11 @@ def result_place(arch: str, shape: Shape, row: int, column: int) -> tuple[int, i
     return column + 16 * (row // 4), row % 4
 
 
-def encoded(values: Matrix, kind: str) -> NDArray[np.uint8]:
+def encoded(values: Matrix, kind: str, arch: str = "") -> NDArray[np.uint8]:
     """Whole numbers as bytes of a type, in a last axis."""
+    if kind in BYTES:
+        dtype = BYTES[kind].get(arch, BYTES[kind][""])
+        return np.ascontiguousarray(values.astype(np.float32).astype(dtype)).view(np.uint8)[..., None]
     if kind == "i8":
         return values.astype(np.int8).view(np.uint8)[..., None]
     if kind == "bf16":
@@ -96,14 +129,16 @@ def encoded(values: Matrix, kind: str) -> NDArray[np.uint8]:
 
 def registers(arch: str, shape: Shape, a: Matrix, b: Matrix) -> Words:
     """The sources v10 to v17 of all lanes: A from v10 on, B from v14 on."""
-    width = encoded(np.zeros(1), shape.kind).shape[-1]
     out = np.zeros((LANES[arch], SOURCES * 4), np.uint8)
-    for operand, matrix in ((0, a), (16, b.T)):
-        data = encoded(matrix, shape.kind)
+    for operand, matrix, kind in ((0, a, shape.kinds[0]), (16, b.T, shape.kinds[1])):
+        data = encoded(matrix, kind, arch)
+        width = data.shape[-1]
         for row in range(shape.size):
             for k in range(shape.depth):
                 lane, at = input_place(arch, shape, row, k)
-                out[lane, operand + at * width : operand + (at + 1) * width] = data[row, k]
+                copies = (lane, lane + 16) if arch == "gfx1100" else (lane,)
+                for copy in copies:
+                    out[copy, operand + at * width : operand + (at + 1) * width] = data[row, k]
     return np.ascontiguousarray(out).view(np.uint32)
 
 
@@ -117,7 +152,7 @@ def test_matrix_instructions_have_the_published_maps(arch: str, shape: Shape, tm
     places = _MFMA.format(last=19 + shape.results, a=10 + tail, b=14 + tail)
     places = places.replace("v[10:10]", "v10").replace("v[14:14]", "v14")
     zero = "\n\t".join(f"v_mov_b32 v{20 + k}, 0" for k in range(shape.results))
-    case = Case(f"{zero}\n\t{shape.text} {places}", shape.results)
+    case = Case(f"{zero}\n\t{shape.text} {places} {shape.end}", shape.results)
     (found,) = run_cases(arch, [case], registers(arch, shape, a, b), tmp_path, Emulator(HANDLERS))
     values = found.view(np.int32 if shape.kind == "i8" else np.float32)
     wanted = a @ b
@@ -154,7 +189,8 @@ def test_wmma_of_gfx11_takes_each_row_twice(shape: Shape, tmp_path: Path) -> Non
         ("V_MFMA_F32_32X32X4_2B_F16", None),
         ("V_MFMA_F32_32X32X1_2B_F32", None),
         ("V_MFMA_F64_16X16X4_F64", None),
-        ("V_MFMA_F32_32X32X4_XF32", None),
+        ("V_MFMA_F32_32X32X4_XF32", (32, 32, 4, "F32", "XF32")),
+        ("V_MFMA_F32_16X16X32_BF8_FP8", (16, 16, 32, "F32", "BF8_FP8")),
     ],
 )
 def test_which_matrix_instructions_are_known(name: str, shape: tuple[int, int, int, str, str] | None) -> None:

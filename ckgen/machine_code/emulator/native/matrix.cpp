@@ -2,13 +2,15 @@
 // MFMA: "AMD Instinct MI300 CDNA3 ISA", 7.1.4. WMMA: "RDNA3 ISA", 7.9, and "RDNA4 ISA", 7.12. The maps of D and of the
 // inputs are described by numbers in Ins::p; ckgen/machine_code/emulator/matrix.py makes them.
 #include "machine.hpp"
+#include "floats.hpp"
 #include "numbers.hpp"
 
 namespace emu {
 
 namespace {
 
-enum Type : u32 { kF16, kBf16, kF32, kI8, kU8, kF64, kFp8, kBf8 };
+// From kByte on: the formats of byte_to_f32().
+enum Type : u32 { kF16, kBf16, kF32, kI8, kU8, kXf32, kByte };
 // Indices of Ins::p after that of core.cpp.
 enum MatrixParameter { kLanesFlag, kRowsA, kColumnsB, kDepth, kTypeA, kTypeB, kMapInput, kMapResult, kTypeD, kNegate };
 enum MapInput : u32 { kLaneGroups, kDuplicated, kInterleaved };
@@ -73,10 +75,11 @@ const Places& places_of(const Wave& w, const Ins& i) {
     return known;
 }
 
-// The elements of an operand as [element of a lane][lane].
+// The elements of an operand as [element of a lane][lane]. How XF32 drops the low 13 bits of an f32 is not documented
+// ("CDNA3 ISA", 7.1); here they are cut off. Kernels round before, so that nothing is left to drop.
 void unpack(const Wave& w, const Ins& i, int operand, u32 type, u32 count, f32* to) {
     const u16 code = i.s[operand];
-    const u32 per_word = type == kF32 ? 1 : type == kF16 || type == kBf16 ? 2 : 4;
+    const u32 per_word = type == kF32 || type == kXf32 ? 1 : type == kF16 || type == kBf16 ? 2 : 4;
     for(u32 at = 0; at < count; ++at) {
         u32 space[kLanes];
         const u32* words = source(w, i, operand, space, code < kConstant ? int(at / per_word) : 0);
@@ -88,6 +91,8 @@ void unpack(const Wave& w, const Ins& i, int operand, u32 type, u32 count, f32* 
                         : type == kBf16 ? bits_as<f32>(bits << 16)
                         : type == kI8   ? f32(i8(bits))
                         : type == kU8   ? f32(u8(bits))
+                        : type == kXf32 ? bits_as<f32>(bits & ~0x1fffu)
+                        : type >= kByte ? byte_to_f32(u8(bits), type - kByte)
                                         : bits_as<f32>(bits);
         }
     }
