@@ -2,4 +2,4 @@
 committed tables of these; execution of AMD machine code on a CPU, and a model of its time.
 """
 
-__all__ = ["analyse", "compile", "cycles", "emulator", "ptxas", "table"]
+__all__ = ["analyse", "compile", "cycles", "emulator", "loops", "programs", "ptxas", "table"]
