@@ -37,7 +37,8 @@ def multiply(raw: Raw, arch: str, offset: int) -> Decoded | None:
     if not raw.name.startswith(("V_MFMA", "V_SMFMAC", "V_WMMA", "V_SWMMAC")):
         return None
     shape = shape_of(raw.name)
-    if shape is None or raw.get("cbsz") or raw.get("abid") or raw.get("blgp"):
+    accumulators, other = _accumulators(raw)
+    if shape is None or other:
         raise Unsupported(f"{raw.text}: a shape or a broadcast that is not emulated")
     wave = 64 if raw.family == "cdna" else 32
     rows, columns, depth, result, kind = shape
@@ -46,12 +47,12 @@ def multiply(raw: Raw, arch: str, offset: int) -> Decoded | None:
     copies = 2 if raw.family == "rdna3" else 1
     registers = rows * depth * width * copies // (32 * wave)
     out = Decoded(raw.name, raw.text, offset, raw.size, ALU, handler="matrix")
-    results, high = rows * columns // wave, raw.get("acc_cd") * ACCUMULATORS
-    out.d0 = raw.at("vdst") + high
+    results = rows * columns // wave
+    out.d0 = raw.at("vdst") + accumulators[2] * ACCUMULATORS
     out.sources = [
-        _operand(raw, "src0", registers, raw.get("acc") & 1),
-        _operand(raw, "src1", registers, raw.get("acc") >> 1 & 1),
-        _operand(raw, "src2", results, raw.get("acc_cd")),
+        _operand(raw, "src0", registers, accumulators[0]),
+        _operand(raw, "src1", registers, accumulators[1]),
+        _operand(raw, "src2", results, accumulators[2]),
     ]
     for source in out.sources:
         out.touch(source.code, source.registers, 0)
@@ -59,6 +60,15 @@ def multiply(raw: Raw, arch: str, offset: int) -> Decoded | None:
     out.touch(out.d0, results, 1)
     out.parameters = [2, rows, columns, depth, type_a, type_b, map_input, map_result, int(result == "I32"), 0]
     return out
+
+
+def _accumulators(raw: Raw) -> tuple[tuple[int, int, int], int]:
+    """1 for A, B, and C with D, if they are in accumulation registers, and the bits of broadcasts. They are bits of the
+    encoding VOP3P-MAI ("CDNA3 ISA", microcode formats), which the decoder has as VOP3P for some instructions."""
+    if raw.family != "cdna":
+        return (0, 0, 0), 0
+    bits = raw.bits
+    return (bits >> 59 & 1, bits >> 60 & 1, bits >> 15 & 1), bits >> 8 & 0x7F | bits >> 61 & 7
 
 
 def _input_types(raw: Raw, kind: str, arch: str) -> tuple[int, int, int]:

@@ -143,16 +143,29 @@ def registers(arch: str, shape: Shape, a: Matrix, b: Matrix) -> Words:
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize(("arch", "shape"), CASES, ids=lambda value: getattr(value, "text", value))
-def test_matrix_instructions_have_the_published_maps(arch: str, shape: Shape, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arch", "shape", "accumulators"),
+    # RDNA has no accumulation registers.
+    [(*case, False) for case in CASES] + [(*case, True) for case in CASES if case[1].text.startswith("v_mfma")],
+    ids=lambda value: getattr(value, "text", str(value)),
+)
+def test_matrix_instructions_have_the_published_maps(
+    arch: str, shape: Shape, accumulators: bool, tmp_path: Path
+) -> None:
     chance = np.random.default_rng(shape.depth)
     a, b = (chance.integers(-8, 8, (shape.size, shape.depth)).astype(np.float64) for _ in range(2))
     b = b.T
     tail = shape.inputs - 1
     places = _MFMA.format(last=19 + shape.results, a=10 + tail, b=14 + tail)
     places = places.replace("v[10:10]", "v10").replace("v[14:14]", "v14")
-    zero = "\n\t".join(f"v_mov_b32 v{20 + k}, 0" for k in range(shape.results))
-    case = Case(f"{zero}\n\t{shape.text} {places} {shape.end}", shape.results)
+    lines = [f"v_mov_b32 v{20 + k}, 0" for k in range(shape.results)]
+    if accumulators:  # C and D are a40 and more, v20 and more are others
+        lines = [f"v_accvgpr_write_b32 a{40 + k}, 0" for k in range(shape.results)]
+        places = places.replace(f"v[20:{19 + shape.results}]", f"a[40:{39 + shape.results}]")
+    lines.append(f"{shape.text} {places} {shape.end}")
+    if accumulators:
+        lines += ["s_nop 15", "s_nop 7", *(f"v_accvgpr_read_b32 v{20 + k}, a{40 + k}" for k in range(shape.results))]
+    case = Case("\n\t".join(lines), shape.results)
     (found,) = run_cases(arch, [case], registers(arch, shape, a, b), tmp_path, Emulator(HANDLERS))
     values = found.view(np.int32 if shape.kind == "i8" else np.float32)
     wanted = a @ b
