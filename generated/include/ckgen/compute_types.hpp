@@ -110,7 +110,8 @@ CKGEN_HD float to_float(bf8_t x) { return __builtin_amdgcn_cvt_f32_bf8(x.bits, 0
 // `x` as the instructions take it: they turn finite values past the largest number into NaN or infinity.
 template <class Format>
 CKGEN_DEVICE float saturated(float x) {
-    const uint32 bits = vector_constant(__builtin_bit_cast(uint32, Format::largest_value));
+    constexpr float value = Format::largest_value;  // a local copy: of the member, the address would be taken
+    const uint32 bits = vector_constant(__builtin_bit_cast(uint32, value));
     const float largest = __builtin_bit_cast(float, bits);
     const float inside = __builtin_amdgcn_fmed3f(x, -largest, largest);
     return __builtin_bit_cast(uint32, x) << 1 < vector_constant(0xff000000u) ? inside : x;
