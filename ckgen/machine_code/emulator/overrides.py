@@ -30,6 +30,18 @@ TEXTS = {
     "V_MAD_LEGACY_U16": "D0.u32 = 32'U(S0.u16 * S1.u16 + S2.u16) & 0xffffU",  # the high half becomes 0
     "V_MAD_LEGACY_I16": "D0.u32 = 32'U(S0.i16 * S1.i16 + S2.i16) & 0xffffU",
     "V_SAD_U32": "D0.u32 = (S0.u32 > S1.u32 ? S0.u32 - S1.u32 : S1.u32 - S0.u32) + S2.u32",
+    # "RDNA3 ISA" and "RDNA4 ISA", V_DOT4_I32_IU8: NEG says which of A and B are signed.
+    "V_DOT4_I32_IU8": ";\n".join(
+        [
+            "tmp = S2.i32",
+            *(
+                f"tmp += (NEG[0].i32 != 0 ? i8_to_i32(S0[{k + 7} : {k}].i8) : 32'I(u8_to_u32(S0[{k + 7} : {k}].u8)))"
+                f" * (NEG[1].i32 != 0 ? i8_to_i32(S1[{k + 7} : {k}].i8) : 32'I(u8_to_u32(S1[{k + 7} : {k}].u8)))"
+                for k in (0, 8, 16, 24)
+            ),
+            "D0.i32 = tmp",
+        ]
+    ),
     # "CDNA3 ISA", V_DIV_FIXUP_F32: the quotient S0 with the special cases of the numerator S2 and denominator S1.
     "V_DIV_FIXUP_F32": """
         sign_out = (sign(S1.f32) ^ sign(S2.f32));

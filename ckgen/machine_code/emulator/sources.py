@@ -42,6 +42,8 @@ def make_source(raw: Raw, number: int, index: int, operand: Operand) -> Source:
     """The source with the modifiers that the instruction gives it."""
     if MIXED.match(raw.name):
         return Source(number, index, operand, _mixed(raw, number))
+    if raw.name.endswith("_IU8"):  # `neg` says which sources are signed
+        return Source(number, index, operand)
     changes: list[str] = []
     if "SDWA" in raw.form:
         changes += _selected(raw.get(f"src{number}_sel", DWORD), raw.get(f"src{number}_sext"))

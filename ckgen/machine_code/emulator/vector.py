@@ -55,7 +55,7 @@ def vector(raw: Raw, arch: str, offset: int) -> Decoded:
     if "DPP" in raw.form:
         raise Unsupported(f"{raw.text}: DPP")
     table = raw.get("omod") << 6 | raw.get("abs") << 3 | raw.get("neg")  # of v_bitop3
-    static = {"OPSEL": raw.get("opsel"), "TTBL.b32": table}
+    static = {"OPSEL": raw.get("opsel"), "NEG": raw.get("neg"), "TTBL.b32": table}
     program = translate(text_of(raw, arch), zero_high=raw.family == "cdna", static=static)
     sources = _sources(raw, program)
     out.sources = [source.operand for source in sources]

@@ -123,8 +123,28 @@ def _sext(values: Values, width: int) -> NDArray[np.int32]:
     return (values.astype(np.uint32) << np.uint32(32 - width)).view(np.int32) >> np.int32(32 - width)
 
 
+def _dot4(x: Words, signed: tuple[bool, bool]) -> list[Values]:
+    """The sum of four products of bytes and of x[2], modulo 2^32."""
+    total = x[2].view(np.int32).astype(np.int64)
+    for at in range(4):
+        a, b = ((word >> U(8 * at) & U(255)).astype(np.int64) for word in x[:2])
+        a, b = (v - 256 * (v >> 7) if sign else v for v, sign in zip((a, b), signed, strict=True))
+        total = total + a * b
+    return [total.astype(np.uint64).astype(U)]
+
+
 U = np.uint32
 INTEGER = [
+    *(
+        Semantics(
+            f"V_DOT4_I32_IU8 {int(a)}{int(b)}",
+            f"v_dot4_i32_iu8 v20, v10, v11, v12 neg_lo:[{int(a)},{int(b)},0]",
+            lambda x, a=a, b=b: _dot4(x, (a, b)),  # type: ignore[misc]
+            RDNA,
+        )
+        for a in (False, True)
+        for b in (False, True)
+    ),
     Semantics("V_PERM_B32", "v_perm_b32 v20, v10, v11, v12", _perm),
     Semantics(
         "V_ALIGNBIT_B32",
