@@ -50,8 +50,8 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=(1,) * ndim, input=(5, 4, 3)[:ndim], stride=2)
     if instance.groups_to_merge > 1:  # the last tile has half the groups of the others
         size = 3 if instance.a_vector == instance.b_vector == 1 else 4
-        rest = replace(few, groups=instance.groups_to_merge * 3 // 2, k=size, c=size)
-        return few, many_positions, gaps, rest
+        rest = {"groups": instance.groups_to_merge * 3 // 2, "k": size, "c": size}
+        return few, many_positions, gaps, *(replace(one, **rest) for one in (few, *planes))
     return few, many_positions, gaps, *planes
 
 

@@ -40,7 +40,7 @@ def problems(ndim: int) -> list[ConvProblem]:
     """Small problems of each kind: several ragged tiles, strides and groups, single channels, filters of one tap, and
     problems for the families for few channels."""
     edge = {1: (37,), 2: (9, 7), 3: (5, 4, 6)}[ndim]
-    even = {1: (40,), 2: (4, 6), 3: (2, 4, 5)}[ndim]  # multiples of 8, which vectors of positions divide
+    even = {1: (48,), 2: (4, 8), 3: (2, 4, 6)}[ndim]  # multiples of 16, which vectors of positions divide
     three, two, one = (3,) * ndim, (2,) * ndim, (1,) * ndim
     kept = [
         make_problem(groups=1, batch=2, k=80, c=72, filter=three, input=edge, pad=1),
