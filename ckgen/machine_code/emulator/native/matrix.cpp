@@ -1,8 +1,8 @@
 // Matrix instructions: D = A B + C of a wave, in the register maps of AMD's instruction set documents.
 // MFMA: "AMD Instinct MI300 CDNA3 ISA", 7.1.4. WMMA: "RDNA3 ISA", 7.9, and "RDNA4 ISA", 7.12. The maps of D and of the
 // inputs are described by numbers in Ins::p; ckgen/machine_code/emulator/matrix.py makes them.
-#include "machine.hpp"
 #include "floats.hpp"
+#include "machine.hpp"
 #include "numbers.hpp"
 
 namespace emu {
