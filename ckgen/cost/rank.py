@@ -11,9 +11,8 @@ own, so that the simulation with inputs from memory would count it twice.
 
 The cost of code comes from a committed table (docs/isa). For an instance that is missing there, the nearest one in
 the table is used, scaled by the number of loads per thread; the terms that depend on the tile alone are exact in both
-cases. Predictions leave out what
-the simulation leaves out; their purpose is to order instances; docs/cost_model_h200.md compares them with
-measured times.
+cases. Predictions leave out what the simulation leaves out; their purpose is to order instances.
+docs/cost_model_h200.md compares those without a simulation with measured times.
 """
 
 from __future__ import annotations
@@ -66,9 +65,10 @@ class CodeBook:
         self.arch, self.compiler = arch, table.compiler
         self._cycles = cycles
         self._rows: Mapping[str, Row] = table.rows
-        known = ((parse(name), row) for name, row in table.rows.items())
-        self._known = [(instance, row) for instance, row in known if FAMILIES[instance.family].loops]
-        self._simulated = [pair for pair in self._known if self._simulation(*pair) is not None]
+        known = {parse(name): row for name, row in table.rows.items()}
+        self._known = {instance: row for instance, row in known.items() if FAMILIES[instance.family].loops}
+        slowdowns = ((instance, self._simulated(instance, row)) for instance, row in self._known.items())
+        self._slowdowns = {instance: slowdown for instance, slowdown in slowdowns if slowdown is not None}
         self._codes: dict[str, Code] = {}
 
     def code_of(self, instance: Instance) -> Code:
@@ -81,7 +81,8 @@ class CodeBook:
         if not FAMILIES[instance.family].loops:  # its cost does not depend on its code
             return Code((), 1)
         row = self._rows.get(instance.name)
-        nearest, near_row = (instance, row) if row else _nearest(instance, self._known)
+        nearest = instance if row else _nearest(instance, self._known)
+        near_row = row or self._known[nearest]
         slowdown = self._slowdown(instance)
         roles = tuple(self._scaled(role, instance, nearest) for role in roles_of_row(near_row, nearest))
         if self.arch in NVIDIA_ARCHES:
@@ -92,7 +93,7 @@ class CodeBook:
         groups = workgroups_per_unit(UNITS[self.arch], **sizes, threads=instance.launch_threads)
         return Code(roles, groups, slowdown)
 
-    def _simulation(self, instance: Instance, row: Row) -> float | None:
+    def _simulated(self, instance: Instance, row: Row) -> float | None:
         """Simulated cycles per tile / bound."""
         found = self._cycles.of_code(instance.name, row) if self._cycles else None
         bound = bound_of_row(row, instance, self.arch)
@@ -100,11 +101,10 @@ class CodeBook:
 
     def _slowdown(self, instance: Instance) -> float:
         """The slowdown of an instance, or of the nearest instance of its family that is simulated."""
-        family = [pair for pair in self._simulated if pair[0].family == instance.family]
-        own = next((pair for pair in family if pair[0] == instance), None) or (
-            _nearest(instance, family) if family else None
-        )
-        return (self._simulation(*own) if own else None) or 1.0
+        if instance in self._slowdowns:
+            return self._slowdowns[instance]
+        family = [known for known in self._slowdowns if known.family == instance.family]
+        return self._slowdowns[_nearest(instance, family)] if family else 1.0
 
     def _scaled(self, role: RoleLoad, instance: Instance, nearest: Instance) -> RoleLoad:
         """The role of another instance converted to this one: address arithmetic scaled to its loads, its own matrix
@@ -166,7 +166,7 @@ def read_book(root: Path, code: str) -> tuple[CodeBook, tuple[str, ...]]:
     return CodeBook(table.arch, table, read_cycles(root / cycles)), (code, cycles.as_posix())
 
 
-def _nearest(instance: Instance, among: Sequence[tuple[Instance, Row]]) -> tuple[Instance, Row]:
+def _nearest(instance: Instance, among: Iterable[Instance]) -> Instance:
     def distance(known: Instance) -> tuple[float, ...]:
         return (
             known.operation != instance.operation,
@@ -180,7 +180,7 @@ def _nearest(instance: Instance, among: Sequence[tuple[Instance, Row]]) -> tuple
             known.dtype != instance.dtype,
         )
 
-    return min(among, key=lambda item: distance(item[0]))
+    return min(among, key=distance)
 
 
 @lru_cache(maxsize=64)  # all instances of a type have the same

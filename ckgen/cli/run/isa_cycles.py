@@ -44,11 +44,12 @@ def write_cycles(
         table = CyclesTable(arch, release)
     todo = [report for report in reports if _has_matrix_loop(report) and not table.of_code(report.name, row_of(report))]
     console.note(f"{arch}: {len(todo)} of {len(reports)} instances are to be simulated")
+    if not todo:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
-    simulator = Simulator(selection, todo, instances, jobs) if todo else None
+    simulator = Simulator(selection, todo, instances, jobs)
     with console.progress(f"simulate {arch}", len(todo)) as step:
         for report in todo:
-            assert simulator is not None
             try:
                 row = _row(report, simulator.run(report))
             except CkgenError as error:

@@ -21,7 +21,7 @@ CKGEN_DEVICE void store_to_lds(const platform::Thread& thread, int element, cons
     }
 }
 
-// Adds the values begin, begin + step, ... below `end` in LDS, of which number i is element first + i * pitch.
+// Adds the floats of LDS at the elements first + i * pitch, for i from `begin` to below `end` in steps of `step`.
 CKGEN_DEVICE float sum_of_lds(const platform::Thread& thread, int first, int pitch, int begin, int end, int step) {
     float sum = 0.f;
     for(int i = begin; i < end; i += step)
