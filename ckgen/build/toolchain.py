@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ckgen.build.cuda_wheels import nvcc_of_wheels
 from ckgen.errors import CkgenError, Diagnostic
 
 # _Float16 in C++ needs g++ 12; all these clang versions have it.
@@ -35,7 +36,7 @@ HELP = {
     "hipcc": "Debian: apt-get install hipcc libamdhip64-dev",
     "cmake": "Debian: apt-get install cmake; without root: pip install cmake",
     "generator": "Debian: apt-get install make or ninja-build; without root: pip install ninja",
-    "nvcc": "install NVIDIA's CUDA toolkit, 12.4 or newer, and put nvcc on PATH",
+    "nvcc": "install NVIDIA's CUDA toolkit, 12.4 or newer; without root: pip install 'ckgen[nvcc]'",
     "device": "Debian: apt-get install clang-19 lld-19; for gfx950 also: pip install ziglang",
 }
 ABSENT = {
@@ -106,7 +107,7 @@ def find_toolchain(search_path: str | None = None) -> Toolchain:
         hipcc=find("hipcc", "/opt/rocm/bin/hipcc"),
         clang=find(*_CLANGS),
         zig_clang=None if zig is None else (zig, "clang"),
-        nvcc=find("nvcc", "/usr/local/cuda/bin/nvcc"),
+        nvcc=find("nvcc", "/usr/local/cuda/bin/nvcc") or find(nvcc_of_wheels() or ""),
         cmake=find("cmake"),
         ninja=find("ninja"),
         make=find("make", "gmake"),

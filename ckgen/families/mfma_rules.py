@@ -106,8 +106,11 @@ RULES: tuple[Rule, ...] = (
         id="transpose-widths",
         scope="domain",
         condition=(
-            "transpose_dst == 0 or (a_k_major and b_k_major and 16 % (transpose_dst * elem_bytes) == 0"
-            " and 16 % (transpose_vector * elem_bytes) == 0 and 16 % (transpose_lds * elem_bytes) == 0)"
+            "transpose_dst == 0 or (a_k_major and b_k_major"
+            # nvcc evaluates both sides of `or` and warns if one divides by 0
+            " and 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0"
+            " and 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0"
+            " and 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0)"
         ),
         sentence="CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes",
         message=(

@@ -127,6 +127,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         _INT,
         (*(_TEXT,) * 5, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
     ),
+    "ckgen_plan": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, ctypes.c_int64, *(_POINTER,) * 3)),
     "ckgen_prepare": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 3, ctypes.POINTER(_POINTER))),
     "ckgen_start": (_INT, (_POINTER,) * 6),
     "ckgen_release": (None, (_POINTER,)),

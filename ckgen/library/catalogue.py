@@ -172,6 +172,18 @@ class Catalogue:
         self._expect(name, status)
         return None
 
+    def planned(self, name: str, c_problem: CProblem, addresses: tuple[int, int, int, int]) -> tuple[bytes, int, int]:
+        """The launch of a run on the addresses of in, wei, out and workspace: the bytes of the kernel's argument, the
+        number of workgroups, and the threads of each. Raise UnsupportedProblem for kernels that take more than that."""
+        space, size = (ctypes.c_char * 4096)(), ctypes.c_int64()
+        blocks, threads = ctypes.c_uint32(), ctypes.c_uint32()
+        told = (ctypes.byref(size), ctypes.byref(blocks), ctypes.byref(threads))
+        call = self._api.ckgen_plan
+        self._expect(
+            name, call(self._find(name), ctypes.byref(c_problem), *addresses, ctypes.byref(space), len(space), *told)
+        )
+        return space.raw[: size.value], blocks.value, threads.value
+
     def _workspace_bytes(self, name: str, c_problem: CProblem) -> int:
         size = ctypes.c_int64()
         call = self._api.ckgen_workspace_size

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import struct
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,10 @@ from numpy.typing import NDArray
 from ckgen.build.cmake import compile_device_only
 from ckgen.conv.dtypes import element_of
 from ckgen.conv.encoding import decode
-from ckgen.conv.layout import LAYOUTS, TensorName, to_physical
+from ckgen.conv.layout import LAYOUTS, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.instance.instance import Instance
-from ckgen.library.c_api import CProblem
+from ckgen.library.c_api import CProblem, UnsupportedProblem
 from ckgen.library.d_tensors import d_slots, fuse, scalar_values
 from ckgen.library.library import Library
 from ckgen.machine_code.emulator.code_object import CodeObject
@@ -143,7 +141,11 @@ class Machine:
         c_problem = CProblem.make(problem, instance.layout, split_k)
         self._fuse(c_problem, name, problem, data, memory)
         partials = memory.add("workspace", workspace, writable=True) if workspace.size else 0
-        arguments, blocks, threads = self._plan(name, c_problem, address, partials)
+        in_, wei, out = (address[tensor] for tensor in ("in", "wei", "out"))
+        try:
+            arguments, blocks, threads = self.library.planned(name, c_problem, (in_, wei, out, partials))
+        except UnsupportedProblem as error:
+            raise Fault(f"{name}: the library does not plan this problem: {error}") from error
         run = _Run(code, memory, schedule, arguments)
         return _Job(run, blocks, threads, result, address[written], partials)
 
@@ -174,27 +176,6 @@ class Machine:
         for at, slot in enumerate(slots):
             array = np.ascontiguousarray(data.d_array(at, slot))
             c_problem.d[at].data = memory.add(f"D{at}", array, writable=False)
-
-    def _plan(
-        self, name: str, c_problem: CProblem, address: Mapping[TensorName, int], partials: int
-    ) -> tuple[bytes, int, int]:
-        """The kernel's arguments, workgroups and threads, from `ckgen_plan` of the C API."""
-        space = (ctypes.c_char * 4096)()
-        size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
-        pointers = [ctypes.c_void_p(address[tensor]) for tensor in ("in", "wei", "out")]
-        plan = ctypes.CDLL(self.library.path).ckgen_plan
-        status = plan(
-            ctypes.c_int32(self.library.names.index(name)),
-            ctypes.byref(c_problem),
-            *pointers,
-            ctypes.c_void_p(partials),
-            space,
-            ctypes.c_int64(len(space)),
-            *(ctypes.byref(out) for out in (size, blocks, threads)),
-        )
-        if status or not 0 < size.value <= len(space):
-            raise Fault(f"{name}: the library does not plan this problem (status {status})")
-        return space.raw[: size.value], blocks.value, threads.value
 
     def _reduce(self, run: _Run, instance: Instance, elements: int, split_k: int, result: int, partials: int) -> int:
         """Sum the split-K partials: with the instance's own kernel if it has one, which takes the same arguments, else

@@ -4,7 +4,6 @@ run.
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from ckgen.errors import CkgenError
 from ckgen.generate import writer
 from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
-from ckgen.library.library import Library, LibraryError
+from ckgen.library.library import Library, LibraryError, UnsupportedProblem
 from ckgen.operations.operation import BWD_DATA
 from tests.build.test_cmake import CLIENT, cmake
 from tests.support.trees import GENERIC, TMA, WAVELET, XDL, context
@@ -95,19 +94,12 @@ def test_outputs_whose_rows_tma_cannot_read_are_repacked(library: Library) -> No
     assert library.workspace_size(TMA.name, odd) == copy
     assert library.workspace_size(TMA.name, odd, split_k=3) == -(-partials // 256) * 256 + copy
     assert library.workspace_size(TMA.name, PLANE) == 0
-    reason = library.unsupported_reason(TMA.name, make_problem(batch=8, k=64, c=72, filter=(3, 3), input=(14, 14)))
-    assert reason == "[b-vector] C 72 is not a multiple of the vector 64"
-    plan = ctypes.CDLL(library.path)
-    plan.ckgen_last_error.restype = ctypes.c_char_p
-    problem = ctypes.byref(library.describe(TMA.name, odd))
-    size, blocks, threads = ctypes.c_int64(), ctypes.c_uint32(), ctypes.c_uint32()
-    told = (ctypes.byref(size), ctypes.byref(blocks), ctypes.byref(threads))
-    unset = (None,) * 5
-    assert plan.ckgen_plan(library.names.index(TMA.name), problem, *unset, ctypes.c_int64(0), *told) == 1
-    assert plan.ckgen_last_error().startswith(b"[plan] the kernel takes tensor maps")
-    other = ctypes.byref(library.describe(XDL.name, PLANE))
-    assert plan.ckgen_plan(library.names.index(XDL.name), other, *unset, ctypes.c_int64(0), *told) == 0
-    assert threads.value == XDL.launch_threads
+    reason = library.unsupported_reason(TMA.name, make_problem(batch=8, k=64, c=68, filter=(3, 3), input=(14, 14)))
+    assert reason == "[b-vector] C 68 is not a multiple of the vector 8"
+    with pytest.raises(UnsupportedProblem, match=r"\[plan\] the kernel takes tensor maps"):
+        library.planned(TMA.name, library.describe(TMA.name, odd), (0,) * 4)
+    _, _, threads = library.planned(XDL.name, library.describe(XDL.name, PLANE), (0,) * 4)
+    assert threads == XDL.launch_threads
 
 
 def test_long_sums_are_cut(library: Library) -> None:

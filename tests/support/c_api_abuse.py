@@ -33,7 +33,6 @@ class Caller:
 
     def __init__(self, path: str) -> None:
         self.api = bind(ctypes.CDLL(path))
-        _bind_plan(self.api)
         self.cases = 0
 
     def call(self, may_succeed: bool, function: str, *arguments: Any) -> int:
@@ -47,19 +46,6 @@ class Caller:
         assert bool(said) == (status != 0), f"{function} gave {status} and said {said!r}"
         assert may_succeed or status != 0, f"{function} took it"
         return status
-
-
-def _bind_plan(api: ctypes.CDLL) -> None:
-    """Type the function that ckgen.library.c_api does not bind."""
-    number = ctypes.c_int64
-    api.ckgen_plan.restype = ctypes.c_int32
-    api.ckgen_plan.argtypes = [
-        ctypes.c_int32,
-        ctypes.c_void_p,
-        *(ctypes.c_void_p,) * 5,
-        number,
-        *(ctypes.c_void_p,) * 3,
-    ]
 
 
 def problems(layouts: Sequence[str]) -> Iterator[CProblem]:

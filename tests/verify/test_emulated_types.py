@@ -18,8 +18,6 @@ GROUPS: dict[str, dict[str, Any]] = {
     "types-data-generic": {"layout": DATA},
     "types-weight-wmma": {"conv_spec": "Default"},
     "types-data-wmma": {"conv_spec": "Default"},
-    "types-weight-dl": {"conv_spec": "Default"},
-    "types-data-dl": {"conv_spec": "Default"},
     "two-stage-planes": {"layout": "NGCHW/GKYXC/NGKHW", "dtype": "f16", "conv_spec": "Default", "groups_to_merge": 8},
 }
 
@@ -45,6 +43,5 @@ def test_every_operand_type_on_every_architecture(
         "_f16_comp_bf8_f8_": {"gfx90a", "gfx942", "gfx950", "gfx1201"},
         "_two_stage_ngchw_": {"gfx90a", "gfx942", "gfx950"},
         "_wmma_": {"gfx1100", "gfx1201"},
-        "_dl_": {"gfx1100", "gfx1201"},
     }.items():
         assert {arch for name, arch in shown if word in name} >= archs, word

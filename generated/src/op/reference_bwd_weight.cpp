@@ -60,5 +60,6 @@ void ReferenceConvBwdWeight<DataType>::Run(const conv::Problem& problem, const I
 
 #define CKGEN_REFERENCE(DATA_TYPE) template struct ReferenceConvBwdWeight<dtype::DATA_TYPE>;
 CKGEN_DATA_TYPES_OF_BwdWeight(CKGEN_REFERENCE)
+#undef CKGEN_REFERENCE
 
 }  // namespace ckgen::reference

@@ -75,8 +75,8 @@ struct F8Format {
     static CKGEN_HD float value(uint8 code) {
         const uint32 sign = static_cast<uint32>(code) >> 7 << 31;
         const uint32 rest = static_cast<uint32>(code) - (static_cast<uint32>(code) >> 7 << 7);
-        const float spacing = __builtin_bit_cast(float, vector_constant(magic - (23u << 23)));
-        const float subnormal = static_cast<float>(rest) * spacing;
+        const uint32 spacing = vector_constant(magic - (23u << 23));
+        const float subnormal = static_cast<float>(rest) * __builtin_bit_cast(float, spacing);
         uint32 bits =
             rest < (1u << Fraction) ? __builtin_bit_cast(uint32, subnormal) : (rest << cut) + vector_constant(rebias);
         if(fnuz ? code == vector_constant(nan) : rest > largest)
@@ -167,7 +167,7 @@ struct Convert<tf32_t> {
 
 // An array of several elements, each rounded from From to To.
 template <class To, class From, int N>
-CKGEN_HD void convert(const From (&source)[N], To (&target)[N]) {
+CKGEN_DEVICE void convert(const From (&source)[N], To (&target)[N]) {
     CKGEN_UNROLL
     for(int i = 0; i < N; ++i)
         target[i] = Convert<To>::from(to_float(source[i]));

@@ -55,5 +55,6 @@ void ReferenceConvBwdData<DataType>::Run(const conv::Problem& problem, In* in, c
 
 #define CKGEN_REFERENCE(DATA_TYPE) template struct ReferenceConvBwdData<dtype::DATA_TYPE>;
 CKGEN_DATA_TYPES_OF_BwdData(CKGEN_REFERENCE)
+#undef CKGEN_REFERENCE
 
 }  // namespace ckgen::reference
