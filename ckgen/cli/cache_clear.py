@@ -14,7 +14,8 @@ from ckgen.errors import CkgenError, Diagnostic
 def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
     """Remove entries of the cache: those named (the first characters do), or all. They are made again when needed.
 
-    ENTRY may also be another folder of the cache: `choices`, `logs`, or `workshop`, where `ckgen.torch.enable` builds.
+    ENTRY may also be another folder of the cache: `choices`, `logs`, `trees`, or `workshop`, where `ckgen.torch.enable`
+    builds.
     Waits for builds that are on the way.
 
     \b

@@ -18,7 +18,8 @@ def cache_list_command(as_json: bool) -> int:
     """List the libraries that were built on first use and are kept for the next process.
 
     The cache is the folder ckgen below XDG_CACHE_HOME, else ~/.cache/ckgen. Its folder `choices` has what
-    `ckgen.torch.enable` measured, `logs` the logs of failed builds, `workshop` the object files of builds.
+    `ckgen.torch.enable` measured, `logs` the logs of failed builds, `workshop` the object files of builds, `trees` the
+    digests of generated trees.
 
     \b
     Example:

@@ -46,28 +46,39 @@ def check_command(
     """
     from ckgen.cli.common.recorded import in_recorded_style, recorded
     from ckgen.cli.common.selection import Selection
-    from ckgen.generate import writer
 
     selection = Selection(spec, set_name, filters, out)
     try:
         asked = asked_for(ctx, ("filters", "spec", "set_name"))
         selection = in_recorded_style(selection) if asked else recorded(selection)
-        _, tree = selection.render()
-        drifts, strays = writer.check(tree, out), writer.strays(tree, out)
+        drifts, strays, files = _compare(selection, out)
     except CkgenError as error:
         return told(form, error, out=str(out), files=None, drift=[], strays=[])
     if form != "text":
         rows = [{"path": d.path, "kind": d.kind, "causes": d.causes, "diff": d.diff} for d in drifts]
-        facts = {"out": str(out), "files": len(tree), "drift": rows, "strays": strays}
+        facts = {"out": str(out), "files": files, "drift": rows, "strays": strays}
         say_findings(form, _findings(out, drifts, strays, selection), **facts)
         return EXIT_FAILED if drifts else 0
     _point_out(strays)
     if not drifts:
-        console.say(f"{out}: up to date, {len(tree)} files")
+        console.say(f"{out}: up to date, {files} files")
         return 0
     _show(drifts, brief)
-    console.warn(f"{out}: {len(drifts)} of {len(tree)} files drifted; run{_where(selection)}: {selection.command.text}")
+    console.warn(f"{out}: {len(drifts)} of {files} files drifted; run{_where(selection)}: {selection.command.text}")
     return EXIT_FAILED
+
+
+def _compare(selection: Selection, out: Path) -> tuple[tuple[Drift, ...], tuple[str, ...], int]:
+    """The differences between a folder and the selection's tree, the foreign files in it, and the tree's files."""
+    from ckgen.cli.common.known_trees import memory_of
+    from ckgen.generate import writer
+
+    memory = memory_of(selection)
+    if found := memory.intact(out):
+        return (), writer.strays(found[1], out), len(found[1])
+    instances, tree = selection.render()
+    memory.keep(len(instances), tree)
+    return writer.check(tree, out), writer.strays(tree, out), len(tree)
 
 
 def _show(drifts: Sequence[Drift], brief: bool) -> None:

@@ -19,6 +19,7 @@ from ckgen.cli.common.options import (
 
 if TYPE_CHECKING:
     from ckgen.cli.common.selection import Selection
+    from ckgen.generate.writer import Plan
 
 
 @click.command("generate", short_help="Write the library's source tree.")
@@ -64,25 +65,36 @@ def generate_command(
         return _write(selection, dry_run)
     from ckgen.cli.common.watching import watch as watched
 
-    return watched(spec, lambda: _write(selection, dry_run))
+    return watched(spec, lambda: _write(selection, dry_run, watching=True))
 
 
-def _write(selection: Selection, dry_run: bool) -> int:
+def _write(selection: Selection, dry_run: bool, *, watching: bool = False) -> int:
     """Write the tree of a selection, or list what would be written, and print the counts."""
+    from ckgen.cli.common.known_trees import memory_of
     from ckgen.generate import writer
 
     out = selection.out
+    memory = memory_of(selection, off=watching)
+    if found := memory.intact(out):
+        writer.resolved(out)  # refuses the current directory, as for a tree that is rendered
+        _say_done(out, found[0], writer.Plan((), tuple(found[1]), ()), dry_run)
+        return 0
     instances, tree = selection.render()
     done = writer.plan(tree, out) if dry_run else writer.apply(tree, out)
+    memory.keep(len(instances), tree)
     if dry_run:
         for path in done.write:
             console.say(f"write   {path}")
         for path in done.prune:
             console.say(f"remove  {path}")
+    _say_done(out, len(instances), done, dry_run)
+    return 0
+
+
+def _say_done(out: Path, instances: int, done: Plan, dry_run: bool) -> None:
     verb = "would be " if dry_run else ""
     counts = f"{verb}written {len(done.write)}, unchanged {len(done.keep)}, removed {len(done.prune)}"
-    console.say(f"{out}: {len(instances)} instances, {len(tree)} files: {counts}")
-    return 0
+    console.say(f"{out}: {instances} instances, {len(done.write) + len(done.keep)} files: {counts}")
 
 
 def _list_inputs(spec: Path) -> int:

@@ -2,4 +2,4 @@
 on disk and its expected text. Only this room writes generated files.
 """
 
-__all__ = ["command", "drift", "inputs", "manifest", "render", "style", "view_models", "writer"]
+__all__ = ["command", "disk", "drift", "inputs", "known", "manifest", "render", "style", "view_models", "writer"]

@@ -222,6 +222,12 @@ def load_command(tree: Path) -> GenerateCommand | None:
     return command
 
 
+def listed_digests(text: str) -> dict[str, str]:
+    """The SHA-256 of each file that a manifest lists, by path. `text` must be whole, as `manifest_text` made it."""
+    rows = text.partition(_FILES)[2].partition("\n}")[0] + "}"
+    return {path: row["sha256"] for path, row in json.loads(rows).items()}
+
+
 def _text(tree: Path) -> str | None:
     path = tree / MANIFEST_NAME
     try:

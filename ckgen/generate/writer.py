@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.generate.disk import Contents, contents_of, holds, read
 from ckgen.generate.drift import Drift, describe_drift
 from ckgen.generate.manifest import (
     MANIFEST_NAME,
@@ -53,18 +54,9 @@ class Plan:
         return bool(self.write or self.prune)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scan:
-    """All contents of a folder, as relative paths with `/`; `others` are links (not followed) and sockets."""
-
-    files: frozenset[str]
-    others: frozenset[str]
-    folders: frozenset[str]
-
-
 def plan(tree: Mapping[str, str], out: Path) -> Plan:
     """Plan the changes that `apply` would make now; writes nothing. CkgenError if a foreign file is in the way."""
-    out = _resolved(out)
+    out = resolved(out)
     with _os_errors(out):
         return _plan(tree, out)
 
@@ -76,7 +68,7 @@ def apply(tree: Mapping[str, str], out: Path) -> Plan:
     leaves everything as it was; for a full disk it raises CkgenError and leaves an unfinished tree of complete files.
     It waits for other runs that write the same folder, if the file system supports locks.
     """
-    out = _resolved(out)
+    out = resolved(out)
     with _os_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         folder = os.open(out, os.O_RDONLY)
@@ -96,7 +88,7 @@ def check(tree: Mapping[str, str], out: Path) -> tuple[Drift, ...]:
     """Every file that `apply` would write or remove, in path order, with the reason."""
     out = Path(os.path.realpath(out))
     with _os_errors(out):
-        found = _scan(out)
+        found = contents_of(out)
         differing, same = _compare(tree, out, found)
         if MANIFEST_NAME in same and not differing:
             return ()
@@ -105,25 +97,25 @@ def check(tree: Mapping[str, str], out: Path) -> tuple[Drift, ...]:
         orphans = [path for path in found.files - tree.keys() if _is_ours(path, out, previous)]
         drifts = []
         for path in sorted((*differing, *orphans)):
-            actual = _read(out, path) if path in found.files else None
+            actual = read(out, path) if path in found.files else None
             drifts.append(describe_drift(path, tree.get(path), actual, previous, current))
     return tuple(drifts)
 
 
-def strays(tree: Mapping[str, str], out: Path) -> tuple[str, ...]:
+def strays(tree: Collection[str], out: Path) -> tuple[str, ...]:
     """Foreign files in the folders of the tree, in path order; a source among them is not part of any library. Other
-    contents of the folder (a build, hidden files) are ignored."""
+    contents of the folder (a build, hidden files) are ignored. Of `tree` only the paths are used."""
     out = Path(os.path.realpath(out))
     tops = {path.partition("/")[0] for path in tree if "/" in path}
     with _os_errors(out):
-        extra = _scan(out).files - tree.keys()
+        extra = contents_of(out).files.difference(tree)
         found = [path for path in extra if path.partition("/")[0] in tops or not ("/" in path or path.startswith("."))]
         previous = load_manifest(out) if found else None
         return tuple(sorted(path for path in found if not _is_ours(path, out, previous)))
 
 
 def _plan(tree: Mapping[str, str], out: Path) -> Plan:
-    found = _scan(out)
+    found = contents_of(out)
     differing, same = _compare(tree, out, found)
     extra = found.files - tree.keys()
     # A manifest that is already right lists exactly this tree, so no other file is owned.
@@ -138,33 +130,12 @@ def _plan(tree: Mapping[str, str], out: Path) -> Plan:
     return Plan(tuple(sorted(differing)), tuple(sorted(same)), tuple(sorted(prune)))
 
 
-def _scan(folder: Path) -> _Scan:
-    """All contents of `folder`; empty if it does not exist."""
-    files: list[str] = []
-    others: list[str] = []
-    folders: list[str] = []
-    pending = [""] if folder.is_dir() else []
-    while pending:
-        prefix = pending.pop()
-        with os.scandir(os.path.join(folder, prefix)) as entries:
-            for entry in entries:
-                path = prefix + entry.name
-                if entry.is_file(follow_symlinks=False):
-                    files.append(path)
-                elif entry.is_dir(follow_symlinks=False):
-                    folders.append(path)
-                    pending.append(path + "/")
-                else:
-                    others.append(path)
-    return _Scan(frozenset(files), frozenset(others), frozenset(folders))
-
-
-def _compare(tree: Mapping[str, str], out: Path, found: _Scan) -> tuple[list[str], set[str]]:
+def _compare(tree: Mapping[str, str], out: Path, found: Contents) -> tuple[list[str], set[str]]:
     """The paths of the tree whose files on disk differ or are missing, and those that are identical byte for byte."""
     differing: list[str] = []
     same: set[str] = set()
     for path, text in tree.items():
-        if path in found.files and _holds(out, path, text.encode()):
+        if path in found.files and holds(out, path, text.encode()):
             same.add(path)
         else:
             differing.append(path)
@@ -174,15 +145,15 @@ def _compare(tree: Mapping[str, str], out: Path, found: _Scan) -> tuple[list[str
 def _is_ours(path: str, out: Path, previous: Manifest | None) -> bool:
     if previous is None:
         return False
-    return path == MANIFEST_NAME or path in previous.files and previous.owns(path, _read(out, path))
+    return path == MANIFEST_NAME or path in previous.files and previous.owns(path, read(out, path))
 
 
 def _is_lost(path: str, out: Path, previous: Manifest | None) -> bool:
     """True if there is no manifest but the file says that ckgen made it: such a file may be overwritten."""
-    return previous is None and is_marked(_read(out, path))
+    return previous is None and is_marked(read(out, path))
 
 
-def _blocked(differing: Sequence[str], found: _Scan, prune: set[str]) -> list[str]:
+def _blocked(differing: Sequence[str], found: Contents, prune: set[str]) -> list[str]:
     """Paths that have the wrong kind: a folder or link in place of a file, a file or link in place of a folder."""
     solid = (found.files - prune) | found.others
     emptied = {folder for path in prune for folder in _parents(path)}
@@ -236,29 +207,9 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _holds(out: Path, path: str, data: bytes) -> bool:
-    """True if a file has exactly these bytes; nearly always found by one read."""
-    descriptor = os.open(f"{out}/{path}", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        start = os.read(descriptor, len(data) + 1)
-    finally:
-        os.close(descriptor)
-    return start == data or len(start) < len(data) and _read(out, path) == data
-
-
-def _read(out: Path, path: str) -> bytes:
-    descriptor = os.open(f"{out}/{path}", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        chunks = []
-        while chunk := os.read(descriptor, 1 << 20):
-            chunks.append(chunk)
-        return b"".join(chunks)
-    finally:
-        os.close(descriptor)
-
-
-def _resolved(out: Path) -> Path:
-    """The real path of `out`, links resolved. Refuses the current directory and its parents, and paths of files."""
+def resolved(out: Path) -> Path:
+    """The real path of `out`, links resolved. Refuses the current directory and its parents, and paths of files, with
+    CkgenError."""
     out = Path(os.path.realpath(out))
     here = Path(os.path.realpath("."))
     if out == here or out in here.parents:
