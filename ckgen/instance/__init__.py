@@ -2,4 +2,4 @@
 rendered to C++), and filters over instances.
 """
 
-__all__ = ["checker", "derived_cpp", "filters", "instance", "rules_cpp", "work"]
+__all__ = ["checker", "derived_cpp", "filters", "instance", "keys", "rules_cpp", "work"]

@@ -13,6 +13,7 @@ from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.instance.checker import Checker, Violation
 from ckgen.instance.filters import read_terms, select
 from ckgen.instance.instance import Instance
+from ckgen.instance.keys import Columns
 from ckgen.spec.checks import IMPLIED_SETS
 from ckgen.spec.collect import collect
 from ckgen.spec.conflicts import Reporter
@@ -209,8 +210,8 @@ class _Shapes:
 
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:
     """The members of every set: the union of its filter lines and of the groups that name the set."""
-    instances = tuple(work.instances.values())
-    problems = _too_many_filters(spec, len(instances))
+    columns = Columns(tuple(work.instances.values()))
+    problems = _too_many_filters(spec, len(columns.instances))
     found: dict[str, tuple[str, ...]] = {}
     if problems:
         return found, problems
@@ -221,7 +222,7 @@ def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Dia
             lines = ("*",)
         for number, line in enumerate(lines):
             place = spec.document.place("sets", name, number)
-            members.update(_line(line, place, instances, found, problems))
+            members.update(_line(line, place, columns, found, problems))
         found[name] = tuple(instance_name for instance_name in work.instances if instance_name in members)
         if not members and not problems:
             place = spec.document.key_place("sets", name)
@@ -252,12 +253,12 @@ def _too_many_filters(spec: Spec, instances: int) -> list[Diagnostic]:
 def _line(
     line: str,
     place: Place,
-    instances: Sequence[Instance],
+    columns: Columns,
     sets: Mapping[str, tuple[str, ...]],
     problems: list[Diagnostic],
 ) -> list[str]:
     """The members that one line of filters selects; the line may refer to the earlier sets in `sets`."""
     terms, unread = read_terms(line.split())
-    selected, unmatched = ((), []) if unread else select(instances, terms, sets)
+    selected, unmatched = ((), []) if unread else select(columns, terms, sets)
     problems += [replace(diagnostic, place=place) for diagnostic in unread or unmatched]
     return [instance.name for instance in selected]

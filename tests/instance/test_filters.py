@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError
-from ckgen.instance.filters import KEYS, Term, filtered, parse_terms, values_of
+from ckgen.instance.filters import Term, filtered, parse_terms
+from ckgen.instance.keys import KEYS, values_of
 from ckgen.operations.operation import BWD_WEIGHT
 from tests.support.specs import default_expansion, usual_instances_of
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ckgen.cli.common import console
-from ckgen.instance.filters import Sets, counted
+from ckgen.instance.filters import counted
 from ckgen.instance.instance import Instance
+from ckgen.instance.keys import Sets
 
 
 def show_counts(instances: Sequence[Instance], sets: Sets, keys: Sequence[str], as_json: bool) -> None:
