@@ -9,6 +9,7 @@ tensors of f16, A is rounded to bf8 and B to f8. ckgen.conv.encoding converts va
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ckgen.conv.layout import TensorName
@@ -23,7 +24,7 @@ else:  # numpy takes a third of the time in which `ckgen generate` starts, and d
     Array = Float64 = Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Element:
     """One element type, with its names in C++ and in other libraries.
 
@@ -56,7 +57,7 @@ class Element:
         assert self.specials in ("ieee", "fn", "inf", "fnuz"), f"{self.name}: specials {self.specials}"
         assert self.specials == "ieee" or self.bytes == 1, f"{self.name}: a table of {self.bytes} bytes"
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes per element in memory."""
         return int(self.storage_code[1:])
@@ -112,7 +113,7 @@ ELEMENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DType:
     """The element types of one problem: two tensors share one, the third may have another. An operation has the data
     type if all tensors that it reads have one type, so every operation has it, or only the one that writes the third.
@@ -134,27 +135,27 @@ class DType:
     compute_a: str = ""
     compute_b: str = ""
 
-    @property
+    @cached_property
     def operand_type(self) -> str:
         """The name of the element type that two tensors share at least: that of all tensors that are read."""
         return self.in_type if self.in_type in (self.wei_type, self.out_type) else self.out_type
 
-    @property
+    @cached_property
     def elem_bytes(self) -> int:
         """Bytes per element that is read."""
         return ELEMENTS[self.operand_type].bytes
 
-    @property
+    @cached_property
     def compute_bytes(self) -> int:
         """Bytes per element of an operand in LDS."""
         return self.compute("a").bytes
 
-    @property
+    @cached_property
     def as_stored(self) -> bool:
         """True if operands are multiplied in the types of their tensors."""
         return self.matrix_type == self.operand_type
 
-    @property
+    @cached_property
     def matrix_type(self) -> str:
         """The operand types of its matrix instructions: one name, or those of A and B."""
         return "_".join(dict.fromkeys((self.compute("a").name, self.compute("b").name)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
 
 from ckgen.conv.dtypes import ELEMENTS, element_of
@@ -64,7 +64,7 @@ class Kernel:
     macro: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """One instance and its source file, as templates read them."""
 
@@ -82,7 +82,7 @@ class Source:
         """Rows of GEMM-K of B that stay in LDS, for the selector."""
         return FAMILIES[self.instance.family].kept_rows(self.instance)
 
-    @property
+    @cached_property
     def coverage(self) -> Coverage:
         """The part of the result that a tile covers, for the selector."""
         return FAMILIES[self.instance.family].coverage(self.instance)
