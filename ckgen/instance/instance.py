@@ -87,9 +87,9 @@ class Instance(Fields):
         # Computed once, because the name is the key of every dictionary of instances.
         object.__setattr__(self, "name", self._make_name())
 
-    def moved(self, layout: str, function: str) -> Instance:
-        """The instance of the same shape with another layout and function; faster than dataclasses.replace."""
-        family, _, *shape, _, archs = _VALUES(self)
+    def moved(self, layout: str, function: str, archs: tuple[str, ...]) -> Instance:
+        """The instance of the same shape with these values; faster than dataclasses.replace."""
+        family, _, *shape, _, _ = _VALUES(self)
         values = (family, layout, *shape, function, archs)
         return Instance(*values)
 

@@ -187,7 +187,7 @@ class _Shapes:
         self._archs: tuple[str, ...] = part.archs.value if part.archs is not None else ()
         self._checker = checker
         self._read: dict[str, tuple[int, ...]] = {}  # by layout
-        self._known: dict[tuple[int | str, ...], tuple[Instance, tuple[Violation, ...]]] = {}
+        self._known: dict[tuple[int | str, ...], tuple[Instance, tuple[str, ...], tuple[Violation, ...]]] = {}
 
     def resolve(self, combination: Combination) -> tuple[Instance, tuple[Violation, ...]]:
         """The instance of a combination with its archs, and the rules that it breaks."""
@@ -201,11 +201,11 @@ class _Shapes:
         if known is None:
             instance = build(self._kind, values_of(combination))
             broken, archs = self._checker.judge(instance, self._archs)
-            known = (replace(instance, archs=archs), tuple(broken))
+            known = (instance, archs, tuple(broken))
             self._known[(*key, layout.value) if broken else key] = known
-        instance, violations = known
+        instance, archs, violations = known
         name = instance.function if function is None else function.value
-        return instance.moved(layout.value, name), violations
+        return instance.moved(layout.value, name, archs), violations
 
 
 def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:
