@@ -36,8 +36,8 @@ class KnownTree:
 
 
 def key_of(spec: Path, command: GenerateCommand) -> str | None:
-    """The digest of all that determines the tree of a command. None if some of it cannot be read, or if the spec is no
-    plain file: a pipe cannot be read twice."""
+    """The digest of all that determines the tree of a command. None if some of it cannot be read, or if the spec is
+    not a plain file: a pipe cannot be read twice."""
     try:
         if not spec.is_file():
             return None

@@ -178,7 +178,7 @@ CHANGES: dict[str, Callable[[Project], object]] = {
     ),
     "new template": lambda project: (project.tool / "templates" / "include" / "new.hpp").write_text("#pragma once\n"),
     "source of ckgen": lambda project: _replace(
-        project.tool / "ckgen" / "generate" / "render.py", "Copied by ckgen from", "Copied anew by ckgen from"
+        project.tool / "ckgen" / "generate" / "render.py", "Copied by ckgen from", "Just copied by ckgen from"
     ),
     "spec": lambda project: _replace(project.spec, "64x64", "64x128"),
     "comment in the spec": lambda project: _replace(project.spec, "version: 1", "version: 1  # one"),

@@ -1,4 +1,4 @@
-"""What `ckgen generate` and `ckgen check` know of a selection's tree from earlier runs."""
+"""The cache of rendered trees, for the selection of a command."""
 
 from __future__ import annotations
 
