@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ckgen.cli.common.known_trees import SWITCH
 from ckgen.generate import writer
 from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
+from ckgen.generate.known import SWITCH
 from ckgen.generate.render import render_tree
 from ckgen.spec.expand import expand_document
 from ckgen.text.source import load

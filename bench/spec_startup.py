@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ckgen.cli.common.known_trees import SWITCH
+from ckgen.generate.known import SWITCH
 
 ROOT = Path(__file__).resolve().parent.parent
 BAR_S = 0.5

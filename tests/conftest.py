@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.cli.common.known_trees import SWITCH
+from ckgen.generate.known import SWITCH
 from ckgen.library.library import Library
 from tests.support import compilers
 from tests.support.stub_library import compile_stub

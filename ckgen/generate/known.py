@@ -22,6 +22,7 @@ from ckgen.generate.manifest import digest
 from ckgen.text.reading import Unreadable, read_bounded
 
 ROOM = "trees"  # the folder of the file, below ckgen.paths.cache_dir()
+SWITCH = "CKGEN_NO_TREE_CACHE"  # a variable; if it is set, commands neither read nor write the cache
 MAX_TREES = 256
 LIBRARIES = ("jinja2", "markupsafe", "pydantic", "pydantic-core", "pyyaml")
 _FILE, _MAX_BYTES = "known.json", 1024 * 1024

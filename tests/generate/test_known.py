@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from ckgen.cli.common.known_trees import SWITCH
 from ckgen.generate import known
 from ckgen.generate.command import GenerateCommand
-from ckgen.generate.known import MAX_TREES, ROOM, KnownTree, KnownTrees, key_of
+from ckgen.generate.known import MAX_TREES, ROOM, SWITCH, KnownTree, KnownTrees, key_of
 from ckgen.paths import PACKAGE, templates_dir
 from tests.support.patience import HANG_GUARD
 from tests.support.trees import contents, stamps

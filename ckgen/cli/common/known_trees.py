@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ckgen.cli.common.selection import Selection
-from ckgen.generate.known import ROOM, KnownTree, KnownTrees, key_of
-
-SWITCH = "CKGEN_NO_TREE_CACHE"  # set to anything: neither read nor write the cache
+from ckgen.generate.known import ROOM, SWITCH, KnownTree, KnownTrees, key_of
 
 
 @dataclass(frozen=True, slots=True)
