@@ -210,7 +210,10 @@ std::vector<Described> problems(int ndim) {
             p.left[a] = draw(0, 2);
             p.right[a] = draw(0, 2);
         }
-        if(std::min({p.output(0), p.output(1), p.output(2)}) > 0)
+        bool fits = true;
+        for(int a = 0; a < 3; ++a)
+            fits = fits && p.dilation[a] * (p.filter[a] - 1) < p.input[a] + p.left[a] + p.right[a];
+        if(fits)
             list.push_back(p);
     }
     return list;
@@ -241,8 +244,8 @@ bool run_type(const Plugin& plugin, const char* word, miopenDataType_t type, boo
                           << " runs are right, " << counts.split << " with partial sums\n";
             const bool optional = alpha_beta != DEFAULT && (tf32 || type == miopenInt8);
             // Each kernel for weight gradients has partial sums with split_k 2 and 7.
-            right = right && (counts.kernels > 0 || optional) && counts.right == counts.runs &&
-                    counts.split >= (plugin.weight ? counts.kernels : 0);
+            right = right && (counts.kernels > 0 ? counts.problems == problems(plugin.ndim).size() : optional) &&
+                    counts.right == counts.runs && counts.split >= (plugin.weight ? 2 * counts.kernels : 0);
         }
     return right;
 }
