@@ -36,8 +36,8 @@ struct Launch {
                 for(std::size_t w = 0; w < width; ++w)
                     std::memcpy(&to[((b * width + w) * height + h) * bytes],
                                 &from[((b * height + h) * width + w) * bytes], bytes);
-        hip_check_error(hipMemcpy(const_cast<void*>(arguments[0].pointer), to.data(), to.size(),
-                                  hipMemcpyHostToDevice));
+        hip_check_error(
+            hipMemcpy(const_cast<void*>(arguments[0].pointer), to.data(), to.size(), hipMemcpyHostToDevice));
     }
 };
 

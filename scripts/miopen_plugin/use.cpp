@@ -156,8 +156,9 @@ bool run(const Plugin& plugin, const Described& p, const std::string& id, bool t
     workspace.FromDevice(after.data());
     // With the channels first, the transposed tensors come first.
     const std::size_t begin =
-        p.channels_last ? 0 : miopen::MultiBufferWorkspaceTraits({p.GetInSize(), p.GetOutSize(), p.GetWeightsSize(), 1})
-                                  .GetOffset(3);
+        p.channels_last
+            ? 0
+            : miopen::MultiBufferWorkspaceTraits({p.GetInSize(), p.GetOutSize(), p.GetWeightsSize(), 1}).GetOffset(3);
     counts.split += size > begin && !std::equal(after.begin() + begin, after.end(), untouched.begin());
     return same<T>(p, result.result(), sums);
 }
@@ -188,12 +189,34 @@ void run_problem(const Plugin& plugin, const Described& p, bool tf32, Counts& co
 // Two problems with groups, of even and of odd channels, and some at random.
 std::vector<Described> problems(int ndim) {
     const int d = ndim - 2;  // 1 if there is a depth
-    std::vector<Described> list{{ndim,          2,         3,         16,        16,          {1 + d, 3, 2},
-                                 {1 + 3 * d, 6, 5}, {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {d, 1, 0}, miopenHalf,
-                                 DEFAULT,       true},
-                                {ndim,          3,         1,         15,        9,           {1 + d, 2, 3},
-                                 {1 + 2 * d, 7, 9}, {1, 3, 2}, {1, 1, 2}, {0, 2, 1}, {d, 0, 3}, miopenHalf,
-                                 DEFAULT,       true}};
+    std::vector<Described> list{{ndim,
+                                 2,
+                                 3,
+                                 16,
+                                 16,
+                                 {1 + d, 3, 2},
+                                 {1 + 3 * d, 6, 5},
+                                 {1, 2, 1},
+                                 {1, 1, 1},
+                                 {0, 1, 1},
+                                 {d, 1, 0},
+                                 miopenHalf,
+                                 DEFAULT,
+                                 true},
+                                {ndim,
+                                 3,
+                                 1,
+                                 15,
+                                 9,
+                                 {1 + d, 2, 3},
+                                 {1 + 2 * d, 7, 9},
+                                 {1, 3, 2},
+                                 {1, 1, 2},
+                                 {0, 2, 1},
+                                 {d, 0, 3},
+                                 miopenHalf,
+                                 DEFAULT,
+                                 true}};
     std::mt19937 random(ndim);
     const auto draw = [&](int least, int most) { return least + static_cast<int>(random() % (most - least + 1)); };
     while(list.size() < 6) {
@@ -236,7 +259,10 @@ bool run_type(const Plugin& plugin, const char* word, miopenDataType_t type, boo
                 run_problem<T>(plugin, p, tf32, counts);
             }
             std::cout << "  " << plugin.name << ' ' << word << (channels_last ? "" : ", channels first")
-                      << (alpha_beta == DEFAULT ? "" : alpha_beta == SCALE ? ", scale" : ", bilinear") << ": ";
+                      << (alpha_beta == DEFAULT ? ""
+                          : alpha_beta == SCALE ? ", scale"
+                                                : ", bilinear")
+                      << ": ";
             if(counts.kernels == 0)
                 std::cout << "no kernel\n";
             else
