@@ -1,7 +1,7 @@
 // Makes the calls of MIOpen's plug-in of 2026 that miopen_calls.cpp does not make: weight gradients in 3D, scaled and
 // added to what the weight holds, and data gradients, with a split_k in 2D and without one in 3D. It asks operators
-// with null tensors, also for the D tensor, and gives a workspace of the size that an operator reported for them to
-// weight gradients alone. Lists of operators by tf32 may be empty, but they compile.
+// with null tensors, the D tensor included. Weight gradients alone get a workspace, of the size that an operator
+// reported for null tensors. Lists of operators by tf32 may be empty, but they compile.
 #include "problem.hpp"
 
 #include "ck/library/reference_tensor_operation/cpu/reference_conv_bwd_data.hpp"
@@ -110,7 +110,7 @@ auto flat_argument(const Pointer& op, const Flats& t, void* dx, const void* w, c
                                    split_k);
 }
 
-// Whether an operator takes an argument with null tensors, given a workspace of no meaning if it wants one.
+// True if an operator takes an argument with null tensors, given a workspace of no meaning if it wants one.
 template <class Pointer, class Argument>
 bool supported(const Pointer& op, const Argument& argument) {
     auto size = op->GetWorkSpaceSize(argument.get());
