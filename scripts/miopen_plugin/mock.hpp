@@ -1,16 +1,22 @@
-// A stand-in for what the plug-in's code for weight gradients uses of MIOpen: every header <miopen/...> that it
-// includes is this one. The problem and the functions that read it are those of ../miopen_solvers/mock.hpp.
+// A stand-in for what the plug-in's code for gradients uses of MIOpen: every header <miopen/...> that it includes is
+// this one, except implicitgemm_ck_util_common.hpp. The problem and the functions that read it are those of
+// ../miopen_solvers/problem.hpp; transposing.hpp has the transpositions of tensors.
 #pragma once
 
+#include <any>
 #include <exception>
 #include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <tuple>
+#include <typeinfo>
 
 #include "../miopen_solvers/problem.hpp"
+#include "ck/host_utility/hip_check_error.hpp"
 #include "ck/stream_config.hpp"
 
 #define MIOPEN_LOG_I(...)                                                                                              \
@@ -20,6 +26,7 @@
 #define MIOPEN_LOG_E(TEXT) std::cerr << TEXT << std::endl
 #define MIOPEN_LOG_WE(TEXT) std::cerr << TEXT << std::endl
 #define MIOPEN_THROW(STATUS, TEXT) throw miopen::Exception(STATUS, TEXT)
+#define MIOPEN_THROW_HIP_STATUS(STATUS, TEXT) throw miopen::Exception(miopenStatusInternalError, TEXT)
 #define MIOPEN_THROW_IF(CONDITION, TEXT)                                                                               \
     do {                                                                                                               \
         if(CONDITION)                                                                                                  \
@@ -31,8 +38,14 @@
             throw miopen::Exception(miopenStatusInvalidValue, TEXT);                                                   \
     } while(false)
 
-enum miopenStatus_t { miopenStatusSuccess, miopenStatusInvalidValue, miopenStatusInternalError };
+enum miopenStatus_t {
+    miopenStatusSuccess,
+    miopenStatusInvalidValue,
+    miopenStatusInternalError,
+    miopenStatusNotImplemented
+};
 enum ck_impl_status_t { CK_IMPL_STATUS_SUCCESS, CK_IMPL_STATUS_BAD_PARAM, CK_IMPL_STATUS_INTERNAL_ERROR };
+enum miopenActivationMode_t { miopenActivationRELU, miopenActivationCLIPPEDRELU, miopenActivationCLAMP };
 
 template <class Function>
 ck_impl_status_t ck_impl_try_catch(const Function& function) {
@@ -47,39 +60,40 @@ ck_impl_status_t ck_impl_try_catch(const Function& function) {
 
 namespace miopen {
 
+template <class T>
+using shared = std::shared_ptr<std::remove_pointer_t<T>>;
+
 struct Exception : std::runtime_error {
     Exception(miopenStatus_t, const std::string& text) : std::runtime_error(text) {}
 };
+struct ExecutionContext {};
 
-struct Handle {
-    static auto GetStream() -> decltype(StreamConfig::stream_id_) { return nullptr; }
-    static bool IsProfilingEnabled() { return false; }
-    static float GetKernelTime() { return 0.f; }
-    static void ResetKernelTime() {}
-    static void AccumKernelTime(float) {}
-};
-struct HipEventProfiler {
-    explicit HipEventProfiler(const Handle&) {}
-    HipEventProfiler(const HipEventProfiler&) = delete;
-    HipEventProfiler& operator=(const HipEventProfiler&) = delete;
-    ~HipEventProfiler() {}  // so that an object is used
-};
+}  // namespace miopen
+
+#include "transposing.hpp"
+
+namespace miopen {
+
 inline bool IsLoggingKernel() { return false; }
 inline void AddKernelToJsonAccumulator(const std::string&, float, bool) {}
+inline void SetTensor(const Handle&, const TensorDescriptor&, Data_t, const void*) {
+    throw Exception(miopenStatusNotImplemented, "only packed tensors are here");
+}
 
-struct ExecutionContext {};
-struct Kernel {};
 struct Scalar {
     float value;
     float GetAsFloat() const { return value; }
 };
 namespace conv {
-struct WrWInvokeParams {
-    ConvWrwTensors tensors;
+template <class Tensors>
+struct InvokeParams {
+    Tensors tensors;
     Data_t workSpace;
     std::size_t workSpaceSize;
-    Scalar alpha{1.f}, beta{0.f};
+    Scalar alpha, beta;
 };
+struct WrWInvokeParams : InvokeParams<ConvWrwTensors> {};
+struct DataInvokeParams : InvokeParams<ConvDataTensors> {};
 }  // namespace conv
 namespace fusion {  // named in code for forward convolutions
 struct FusionInvokeParams {};
@@ -93,49 +107,46 @@ struct ConvolutionOpInvokeParam : Parameter {
 struct BiasOpInvokeParam : Parameter {
     ConstData_t bdata = nullptr;
 };
-struct ActivationOpInvokeParam : Parameter {};
+struct ActivationOpInvokeParam : Parameter {
+    miopenActivationMode_t activMode = miopenActivationRELU;
+    float activAlpha = 0.f, activBeta = 0.f;
+};
 }  // namespace fusion
 
 struct AnyInvokeParams {
-    conv::WrWInvokeParams params;
+    std::any params;
     template <class Params>
     const Params& CastTo() const {
-        return params;
+        return std::any_cast<const Params&>(params);
     }
 };
 using Invoker = std::function<void(const Handle&, const AnyInvokeParams&)>;
 using InvokerFactory = std::function<Invoker(const std::vector<Kernel>&)>;
 
+// The size that MIOpen takes for weight gradients that are not computed by a kernel with a workspace of its own.
+inline void miopenConvolutionABBackwardWeightsGetWorkSpaceSize(miopenAlphaBetaCase_t alpha_beta,
+                                                               const TensorDescriptor* input,
+                                                               const TensorDescriptor* output, const TensorDescriptor*,
+                                                               const ConvolutionDescriptor* conv, std::size_t* size) {
+    const bool odd = input->lengths[1] / conv->groups % 2 != 0 || output->lengths[1] / conv->groups % 2 != 0;
+    const bool half = output->type == miopenHalf || output->type == miopenBFloat16;
+    *size = alpha_beta != DEFAULT || (half && odd) ? 4 * output->GetElementSize() : 0;
+}
+
 namespace solver {
+
+template <int Least, int Most>
+bool IsTwoPower(int value) {
+    return Least <= value && value <= Most && (value & (value - 1)) == 0;
+}
 
 struct ConvSolution {
     miopenStatus_t status;
     std::size_t workspace_sz = 0;
+    std::vector<KernelInfo> construction_params;
     std::optional<InvokerFactory> invoker_factory;
     ConvSolution(miopenStatus_t status_ = miopenStatusSuccess) : status(status_) {}
 };
-
-// The values of split_k that MIOpen tries: powers of two from the least to the most, then -1, then again.
-inline constexpr int CkSplitkAutoDeduce = -1;
-template <int Least, int Most>
-bool NextCKSplitkValue(int& value) {
-    const bool was_last = value == CkSplitkAutoDeduce;
-    value = was_last ? Least : value == Most ? CkSplitkAutoDeduce : 2 * value;
-    return was_last;
-}
-
-// MIOpen adds what its transposition of tensors needs, which is nothing with the channels last.
-inline std::size_t GetWorkspaceSizeLayoutTransformConv(const miopen::conv::ProblemDescription&, std::size_t size) {
-    return size;
-}
-inline void ZeroOutTensor(const Handle&, const TensorStrides&, Data_t) {}
-
-// Problems with the channels first are transposed by MIOpen's own kernels, and end here.
-template <int, bool, class, class, class>
-ConvSolution InitInvokerFactoryWrwNCHW(const ExecutionContext&, const miopen::conv::ProblemDescription&,
-                                       const std::string&) {
-    return {miopenStatusInternalError};
-}
 
 }  // namespace solver
 }  // namespace miopen

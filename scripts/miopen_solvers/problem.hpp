@@ -31,26 +31,53 @@ enum miopenAlphaBetaCase_t { DEFAULT, SCALE, BILINEAR };
 
 namespace miopen {
 
-struct TensorStrides {
-    std::vector<int> strides;
-    std::size_t bytes = 0;
+inline std::size_t GetTypeSize(miopenDataType_t type) {
+    return type == miopenInt8 ? 1 : type == miopenHalf || type == miopenBFloat16 ? 2 : 4;
+}
+struct TensorDescriptor {  // of a packed tensor
+    std::vector<int> lengths, strides;
+    miopenDataType_t type = miopenFloat;
+    const std::vector<int>& GetLengths() const { return lengths; }
     const std::vector<int>& GetStrides() const { return strides; }
-    std::size_t GetNumBytes() const { return bytes; }
+    miopenDataType_t GetType() const { return type; }
+    std::size_t GetElementSize() const {
+        std::size_t elements = 1;
+        for(const int length : lengths)
+            elements *= length;
+        return elements;
+    }
+    std::size_t GetNumBytes() const { return GetElementSize() * GetTypeSize(type); }
+    static bool IsPacked() { return true; }
 };
 
+struct ConvTensors {
+    TensorDescriptor xDesc;
+    ConstData_t x;
+    TensorDescriptor wDesc;
+    ConstData_t w;
+    TensorDescriptor yDesc;
+    ConstData_t y;
+};
 struct ConvWrwTensors {
     ConstData_t dy;
     ConstData_t x;
     Data_t dw;
-    TensorStrides dwDesc{};
+    TensorDescriptor dwDesc{};
+    operator ConvTensors() const { return {{}, x, {}, dw, {}, dy}; }
 };
 struct ConvDataTensors {  // of a backward pass: `in` is the gradient that is read, `out` the one that is written
     ConstData_t in;
     ConstData_t w;
     Data_t out;
+    operator ConvTensors() const { return {{}, in, {}, w, {}, out}; }
+};
+struct ConvolutionDescriptor {
+    int groups = 1;
 };
 
 namespace conv {
+
+enum class Direction { Forward, BackwardData, BackwardWeights };
 
 // Depth, height, width in arrays of three; a 2D problem has depth 1.
 struct ProblemDescription {
@@ -60,6 +87,7 @@ struct ProblemDescription {
     miopenDataType_t type;
     miopenAlphaBetaCase_t alpha_beta;
     bool channels_last;
+    Direction direction = Direction::BackwardWeights;
 
     int output(int d) const {
         return (input[d] + left[d] + right[d] - dilation[d] * (filter[d] - 1) - 1) / stride[d] + 1;
@@ -68,16 +96,27 @@ struct ProblemDescription {
     bool IsLayoutNHWC() const { return channels_last; }
     bool IsLayoutDefault() const { return !channels_last; }
     miopenDataType_t GetInDataType() const { return type; }
+    miopenDataType_t GetOutDataType() const { return type; }
+    miopenDataType_t GetWeightsDataType() const { return type; }
     static bool AllTensorsDimsFitIntoInt() { return true; }
-    // Strides of N, C and the positions, of a packed tensor with the channels last.
-    TensorStrides packed(int channels, const Three& lengths) const {
-        const int w = channels, h = w * lengths[2], d = h * lengths[1], n = d * lengths[0];
-        return {ndim == 3 ? std::vector<int>{n, 1, d, h, w} : std::vector<int>{n, 1, h, w}};
+    // A packed tensor with the lengths and strides of N, C and the positions; strides with the channels last.
+    TensorDescriptor packed(int outer, int channels, const Three& l) const {
+        const int w = channels, h = w * l[2], d = h * l[1], n = d * l[0];
+        if(ndim == 3)
+            return {{outer, channels, l[0], l[1], l[2]}, {n, 1, d, h, w}, type};
+        return {{outer, channels, l[1], l[2]}, {n, 1, h, w}, type};
     }
     // A backward pass begins with the gradient of the output.
-    TensorStrides GetIn() const { return packed(K, {output(0), output(1), output(2)}); }
-    TensorStrides GetOut() const { return packed(C, input); }
-    TensorStrides GetWeights() const { return packed(C / G, filter); }
+    TensorDescriptor GetIn() const { return packed(N, K, {output(0), output(1), output(2)}); }
+    TensorDescriptor GetOut() const { return packed(N, C, input); }
+    TensorDescriptor GetWeights() const { return packed(K, C / G, filter); }
+    int GetInChannels() const { return K; }
+    int GetOutChannels() const { return C; }
+    std::size_t GetInSize() const { return GetIn().GetNumBytes(); }
+    std::size_t GetOutSize() const { return GetOut().GetNumBytes(); }
+    std::size_t GetWeightsSize() const { return GetWeights().GetNumBytes(); }
+    ConvolutionDescriptor GetConv() const { return {G}; }
+    Direction GetDirection() const { return direction; }
 };
 
 }  // namespace conv

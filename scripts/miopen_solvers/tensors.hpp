@@ -1,5 +1,4 @@
-// Tensors of small integers, and the sums of a convolution of them. SOLVER_WEIGHT: 1 for weight gradients, 0 for data
-// gradients.
+// Tensors of small integers, and the sums of a convolution of them.
 #pragma once
 
 #include <algorithm>
@@ -35,12 +34,12 @@ double in_range(double value) {
 }
 
 // The result before the function, by position in memory: both tensors of the sum are packed with the channels last.
-inline std::vector<double> expected_sums(const miopen::conv::ProblemDescription& p) {
+inline std::vector<double> expected_sums(const miopen::conv::ProblemDescription& p, bool weight) {
     const int c = p.C / p.G, k = p.K / p.G;
     const std::array<int, 3> o{p.output(0), p.output(1), p.output(2)};
     const std::size_t filter = static_cast<std::size_t>(p.filter[0]) * p.filter[1] * p.filter[2];
     const std::size_t points = static_cast<std::size_t>(p.input[0]) * p.input[1] * p.input[2];
-    std::vector<double> sums(SOLVER_WEIGHT ? p.K * filter * c : p.N * points * p.C);
+    std::vector<double> sums(weight ? p.K * filter * c : p.N * points * p.C);
     const auto each = [](const std::array<int, 3>& n, const auto& use) {
         for(int d = 0; d < n[0]; ++d)
             for(int h = 0; h < n[1]; ++h)
@@ -62,7 +61,7 @@ inline std::vector<double> expected_sums(const miopen::conv::ProblemDescription&
                         const std::size_t x = (n * points + input) * p.C + kk / k * c + cc;
                         const std::size_t y = (n * static_cast<std::size_t>(o[0] * o[1] * o[2]) + output) * p.K + kk;
                         const std::size_t wei = (kk * filter + t) * c + cc;
-                        sums[SOLVER_WEIGHT ? wei : x] += number(y, 1) * (SOLVER_WEIGHT ? number(x, 2) : number(wei, 2));
+                        sums[weight ? wei : x] += number(y, 1) * number(weight ? x : wei, 2);
                     }
         });
     });

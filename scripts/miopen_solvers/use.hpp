@@ -65,7 +65,7 @@ bool run_kernels(const Described& p) {
         return true;
     }
     config.template Init<T>(p);
-    const std::vector<double> sums = expected_sums(p);
+    const std::vector<double> sums = expected_sums(p, SOLVER_WEIGHT == 1);
     int right = 0, runs = 0;
     for(const std::string& name : config.valid_kernels)
         for(const int split_k : (SOLVER_WEIGHT && SOLVER_NDIM == 2) ? std::vector<int>{1, 4} : std::vector<int>{1}) {

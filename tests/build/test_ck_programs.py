@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parents[1] / "data" / "ck_programs"
 LAYOUTS = "layout=NHWGC/GKYXC/NHWGK,NHWGK/GKYXC/NHWGC,NGCHW/GKCYX/NGKHW"
 CHOSEN = ("set=default", "generic=true", "dtype=f16", "ndim=2", LAYOUTS)
+DEEP = ("layout=NDHWGC/GKZYXC/NDHWGK,NDHWGK/GKZYXC/NDHWGC", "function=PassThrough,Bilinear,Scale")
+CHOSEN_3D = ("set=default", "generic=true", "dtype=f16", "ndim=3", *DEEP)
 CK = Style("ck", "ck")
 TOOLS = find_toolchain()
 # Scratch and spilled registers of a kernel, in the metadata at the end of its machine code.
@@ -51,9 +53,10 @@ def run(*command: str | Path) -> str:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A compat tree."""
     folder = tmp_path_factory.mktemp("ck") / "tree"
-    loaded = load(ROOT / "instances.yaml")
-    instances = filtered(loaded.expansion.instances, CHOSEN, sets=loaded.expansion.sets)
-    functions = loaded.expansion.spec.own_functions
+    loaded = load(ROOT / "instances.yaml").expansion
+    chosen = (filtered(loaded.instances, filters, sets=loaded.sets) for filters in (CHOSEN, CHOSEN_3D))
+    instances = [instance for part in chosen for instance in part]
+    functions = loaded.spec.own_functions
     writer.apply(render_tree(instances, replace(in_style(CK), functions=functions)), folder)
     return folder
 
@@ -92,6 +95,16 @@ def test_a_workspace_of_a_size_that_was_not_asked_for_is_left_alone(programs: Pa
     lines = run(programs / "miopen_calls").splitlines()
     assert lines[0] == "2 names, 2 right; int8 0, bhalf 0"
     assert lines[1] == "planned 1, workspace of known size 1, of unknown size 0"
+
+
+@pytest.mark.compiles
+def test_calls_of_miopens_plugin_for_3d_and_for_data_gradients(programs: Path) -> None:
+    assert run(programs / "miopen_plugin_calls").splitlines() == [
+        *(f"weight {function} 4 of 4, 2 split" for function in ("scale", "bilinear")),
+        *(f"data{function} 1 of 1, 0 split" for function in ("", " scale", " bilinear")),
+        "data in 2D 4 of 4, 0 split",
+        "by tf32 000",
+    ]
 
 
 @pytest.mark.compiles

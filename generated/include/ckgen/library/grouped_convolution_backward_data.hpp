@@ -78,6 +78,7 @@ void add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f1
 void add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<bhalf_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<half_t>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_gndhwk_gkzyxc_gndhwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNDHWC_GKZYXC_GNDHWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -97,6 +98,7 @@ void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_instances(s
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 
 // If the library was generated without an operation, its list is empty.
@@ -186,8 +188,14 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Bilinear, Tuple<tags::NDHWGC>, Tuple<float>>>) {
+            add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(instances);

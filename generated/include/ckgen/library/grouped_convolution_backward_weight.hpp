@@ -94,6 +94,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<bhalf_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<half_t>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16_f32_bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_conv_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::ConvScale, Tuple<>, Tuple<>>>>& instances);
@@ -123,6 +124,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_f3
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16_comp_bf8_f8, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 
 // If the library was generated without an operation, its list is empty.
@@ -388,6 +390,12 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeightMultipleD<NDimSp
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Bilinear, Tuple<tags::GKZYXC>, Tuple<float>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_bilinear_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::Scale, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_scale_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Bilinear, Tuple<tags::GKYXC>, Tuple<bhalf_t>>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_bilinear_nhwgc_gkyxc_nhwgk_bf16_instances(instances);
