@@ -156,7 +156,7 @@ public:
         rows_left_ -= Copy::k_per_block;
     }
 
-private:
+protected:
     // The plan refuses tiles that reach further. A row past the last plus any column is outside: kInvalidOffset is
     // 2^31.
     static constexpr uint32 window_size = 1u << 30;

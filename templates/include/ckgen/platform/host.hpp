@@ -58,6 +58,7 @@ inline constexpr bool kTransposingLds = false;
 #endif
 
 inline constexpr bool kDirectLds = kTransposingLds;
+inline constexpr bool kUnalignedLoads = true;
 inline constexpr int kLoadedHalves = 2;  // as on AMD
 
 // The low (or high) halves of two words as one word, the half of `a` in its low half.
