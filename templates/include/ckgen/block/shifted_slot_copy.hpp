@@ -14,7 +14,7 @@ struct ShiftedSlotCopy : Base {
     static constexpr int words = Base::vector * element_bytes / 4;
     static_assert(words >= 1 && (element_bytes == 2 || element_bytes == 4), "whole words of 16 or 32-bit elements");
     struct Registers : Base::Registers {
-        uint32 valid[Base::slices];              // bit i: row i of the slot is not padding
+        uint32 padding[Base::slices];            // bit i: row i of the slot is padding
         int32 moved[Base::slices][Base::parts];  // bytes from where a vector was loaded to where it begins
     };
 
@@ -37,28 +37,39 @@ struct ShiftedSlotCopy : Base {
     }
 
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
-        typename Base::Registers kept = registers;
+        Base::store(thread, lds_base, id, cleared(registers, registers));
         int32 any_moved = 0;
         CKGEN_UNROLL
         for(int slice = 0; slice < Base::slices; ++slice)
             CKGEN_UNROLL
         for(int part = 0; part < Base::parts; ++part)
             any_moved |= registers.moved[slice][part];
-        if(any_moved != 0)  // at the ends of the tensor only
-            CKGEN_UNROLL
-        for(int slice = 0; slice < Base::slices; ++slice)
-            CKGEN_UNROLL
-        for(int part = 0; part < Base::parts; ++part)
-            move_back(kept.data[slice][part], registers.moved[slice][part] / element_bytes);
+        if(any_moved != 0)  // at the ends of the tensor only: what was stored is replaced
+            store_moved(thread, lds_base, id, registers);
+    }
+
+private:
+    using Data = typename Base::Registers;
+
+    static CKGEN_DEVICE Data cleared(Data data, const Registers& registers) {
         CKGEN_UNROLL
         for(int slice = 0; slice < Base::slices; ++slice)
             CKGEN_UNROLL
         for(int part = 0; part < Base::parts; ++part)
-            clear(kept.data[slice][part], registers.valid[slice] >> part * Base::vector);
-        Base::store(thread, lds_base, id, kept);
+            clear(data.data[slice][part], ~registers.padding[slice] >> part * Base::vector);
+        return data;
+    }
+    static CKGEN_DEVICE void store_moved(const platform::Thread& thread, int lds_base, int id,
+                                         const Registers& registers) {
+        Data data = registers;
+        CKGEN_UNROLL
+        for(int slice = 0; slice < Base::slices; ++slice)
+            CKGEN_UNROLL
+        for(int part = 0; part < Base::parts; ++part)
+            move_back(data.data[slice][part], registers.moved[slice][part] / element_bytes);
+        Base::store(thread, lds_base, id, cleared(data, registers));
     }
 
-private:
     // Element i of the vector was loaded as element i + `by`; what lies outside the tensor becomes zero.
     static CKGEN_DEVICE void move_back(GlobalVector& vector, int by) {
         for(int left = min_of(by, Base::vector); left > 0; --left)
@@ -80,8 +91,8 @@ private:
         const uint32 pairs = valid | valid << 15;  // bits of the two elements of a word, 16 apart
         CKGEN_UNROLL
         for(int word = 0; word < words; ++word)
-            vector[word] &=
-                element_bytes == 4 ? 0u - (valid >> word & 1u) : (pairs >> 2 * word & 0x00010001u) * 0xffffu;
+            vector[word] &= element_bytes == 4 ? 0u - (valid >> word & 1u)
+                                               : platform::spread_signs(pairs << (15 - 2 * word));
     }
 };
 

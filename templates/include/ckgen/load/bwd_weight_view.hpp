@@ -152,7 +152,8 @@ public:
         position_ += step_;
         const bool over = position_ >= positions_;
         position_ -= over ? positions_ : 0;
-        offset_ += static_cast<uint32>(wrap_) * (static_cast<uint32>(over) - static_cast<uint32>(first_over));
+        offset_ += over ? static_cast<uint32>(wrap_) : 0u;
+        offset_ -= first_over ? static_cast<uint32>(wrap_) : 0u;
         rows_left_ -= Copy::k_per_block;
     }
 

@@ -42,15 +42,15 @@ public:
 
     CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
         // Vectors are loaded from inside the group's tensor only.
-        const char* const from = this->base_ - reach_;
-        const int64 before = first_ - from, after = before + extent_ - vector_bytes;
+        const char* const base = this->base_ - reach_;
+        const int64 before = first_ - base, after = before + extent_ - vector_bytes;
         const int32 low = before < 0 ? 0 : before > kFarthest ? kFarthest : static_cast<int32>(before);
         const int32 high = after < 0 ? -1 : after > kFarthest ? kFarthest : static_cast<int32>(after);
-        const platform::GlobalBuffer window(from, high < 0 ? 0u : static_cast<uint32>(high + vector_bytes));
-        const uint32 rows = below(this->rows_left_);
+        const platform::GlobalBuffer window(base, high < 0 ? 0u : static_cast<uint32>(high + vector_bytes));
+        const uint32 after_last = from(this->rows_left_);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice)
-            registers.valid[slice] = rows & ~inner_padding(slice);
+            registers.padding[slice] = after_last | inner_padding(slice);
         uint32 offset = this->offset_;
         int position = this->position_;
         CKGEN_UNROLL
@@ -62,7 +62,7 @@ public:
                 registers.moved[slice][part] = wanted - at;
                 Copy::fetch(thread, window, static_cast<uint32>(at), registers, slice, part);
                 if constexpr(NDim > 1)
-                    registers.valid[slice] &= ~outer_padding(slice, part, position);
+                    registers.padding[slice] |= outer_padding(slice, part, position);
             }
             position += Copy::vector;
             offset += static_cast<uint32>(Copy::vector * this->row_bytes_);
@@ -86,8 +86,8 @@ private:
     static CKGEN_DEVICE int modulo(int sum, int period) {
         return static_cast<int>(wrapped(static_cast<uint32>(sum), static_cast<uint32>(sum - period)));
     }
-    // The lowest `count` of a thread's rows.
-    static CKGEN_DEVICE uint32 below(int count) { return (1u << max_of(0, min_of(count, run))) - 1u; }
+    // All bits from row `first` of a thread on, or from row `first` of `most`.
+    static CKGEN_DEVICE uint32 from(int first, int most = run) { return ~0u << max_of(0, min_of(first, most)); }
 
     // Sets the place and the gaps of one of the thread's columns.
     CKGEN_DEVICE void set_column(const BwdWeightArgs& args, int slice, int column, int channels) {
@@ -128,8 +128,8 @@ private:
                 padding |= pattern_[slice] >> min_of(in_period, 31u) | pattern_[slice] << min_of(to_next, 31u);
             } else {
                 const auto next = static_cast<int>(to_next);
-                padding |= below(gap_[slice][d] - static_cast<int>(in_period)) |
-                           (below(next + gap_[slice][d]) & ~below(next));
+                padding |= ~from(gap_[slice][d] - static_cast<int>(in_period)) |
+                           (from(next) ^ from(next + gap_[slice][d]));
             }
         }
         return padding;
@@ -137,8 +137,7 @@ private:
     // The same for the outermost dimension and the rows of one part, which lie in one image.
     CKGEN_DEVICE uint32 outer_padding(int slice, int part, int position) const {
         const int first = start_[slice][0] - position;
-        const uint32 gap = below(min_of(first + gap_[slice][0], Copy::vector)) & ~below(first);
-        return gap << part * Copy::vector;
+        return (from(first, Copy::vector) ^ from(first + gap_[slice][0], Copy::vector)) << part * Copy::vector;
     }
 
     const char* first_;  // element of the group

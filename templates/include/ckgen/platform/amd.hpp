@@ -52,6 +52,12 @@ CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
     return __builtin_amdgcn_perm(b, a, High ? 0x07060302u : 0x05040100u);
 }
 
+// Each half becomes its highest bit, sixteen times.
+CKGEN_DEVICE uint32 spread_signs(uint32 halves) {
+    using I16x2 = short __attribute__((ext_vector_type(2)));
+    return __builtin_bit_cast(uint32, __builtin_bit_cast(I16x2, halves) >> 15);
+}
+
 class Thread {
 public:
     using LdsPointer = __attribute__((address_space(3))) char*;

@@ -27,6 +27,9 @@ CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
     return __byte_perm(a, b, High ? 0x7632u : 0x5410u);
 }
 
+// Each half becomes its highest bit, sixteen times.
+CKGEN_DEVICE uint32 spread_signs(uint32 halves) { return (halves >> 15 & 0x00010001u) * 0xffffu; }
+
 class Thread {
 public:
     CKGEN_DEVICE int thread_id() const { return static_cast<int>(threadIdx.x); }

@@ -8,6 +8,7 @@
 //                      reload_kernel_args(), rematerialize() and pin() only control which values are in registers,
 //                      schedule_boundary() and interleave() only the order of instructions
 //   merge_halves()     the low or the high halves of two words as one word
+//   spread_signs()     each half of a word as its highest bit, sixteen times
 //   GlobalBuffer       a bounded window of global memory: loads past its end return zero, like AMD's raw buffers
 //                      load_if() loads from inside, or returns zero
 //   kInvalidOffset     a byte offset past the end of every window
