@@ -205,7 +205,7 @@ std::string check_shifted_vectors(const BwdWeightTraits& t, const Problem& p) {
     if(p.out.lengths[3 + last] >= bits && std::max(p.left_pads[last], ahead) >= bits)
         return refuse("b-vector", "taps reach " + number(std::max(p.left_pads[last], ahead)) +
                                       " positions over the end of a row, vectors of positions at most 31");
-    constexpr int64 slot = 8;  // rows of a thread
+    constexpr int64 slot = 16;  // most rows of a thread
     if(p.ndim == 3 && p.out.lengths[4] * p.out.lengths[5] < slot)
         return refuse("b-vector", "a plane of " + number(p.out.lengths[4] * p.out.lengths[5]) +
                                       " positions is smaller than the " + number(slot) + " positions of a thread");
