@@ -237,7 +237,7 @@ RULES: tuple[Rule, ...] = (
         scope="domain",
         condition=(
             "(a_channels_last or a_vector == 1 or a_k_major or pointwise)"
-            " and (b_channels_last or b_vector == 1 or pointwise or (b_k_major and elem_bytes > 1))"
+            " and (b_channels_last or b_vector == 1 or pointwise or (b_k_major and elem_bytes > 1 and k1 > 1))"
         ),
         sentence=(
             "where channels do not come last, an operand that filter taps shift is read one element at a time,"
