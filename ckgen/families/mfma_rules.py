@@ -248,8 +248,8 @@ RULES: tuple[Rule, ...] = (
         help="give `vector` 1 for that operand, or take Filter1x1Stride1Pad0 or a layout with the channels last",
         reason=(
             "Positions are contiguous in a layout like NGCHW, and a tap shifts them to any alignment and into the"
-            " padding. Only backward weight reads its output without taps. Its input may be read in vectors if the output"
-            " is as large, with stride 1: a problem's positions decide. Taps part the channels of a GKCYX weight."
+            " padding. Only backward weight reads its output without taps. Its input may be read in vectors where the"
+            " output is as large and the stride 1: the problem decides. Taps part the channels of a GKCYX weight."
         ),
         blame=("vector", "layout", "conv_spec"),
     ),

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import hashlib
 import threading
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,13 @@ from typing import Any
 from ckgen.errors import CkgenError
 from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
-from ckgen.torch.candidates import Gradient, words
+from ckgen.torch.candidates import Candidate, Gradient, words
 from ckgen.torch.merged import Merged
 from ckgen.torch.native import binding
 from ckgen.torch.operators import LIBRARY
 from ckgen.torch.plan import Plan, Request, Seen
 from ckgen.torch.require import torch
-from ckgen.torch.tuned import Choices, Kept, choices_path, fastest
+from ckgen.torch.tuned import Choices, Kept, agrees, choices_path, fastest, poison
 
 TRIED = 32  # instances per gradient that are timed
 GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
@@ -112,15 +113,19 @@ class Planner:
         return plan
 
     def _fastest(self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int) -> tuple[Kept, Plan | None]:
-        """Time PyTorch and the library's best candidates."""
+        """Time PyTorch and the library's best candidates, but no candidate whose gradient is not PyTorch's."""
         found, calls = [], []
+        pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
+        known = pytorch()
         for candidate in gradient.candidates(TRIED, True):
             call = functools.partial(torch.ops.ckgen.execute, *tensors, words(candidate.plan))
             with contextlib.suppress(RuntimeError):  # too little memory for the workspace
-                call()
-                found.append(candidate)
-                calls.append(call)
-        pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
+                poison(known)
+                if agrees(call()[at], known, [tensor for other, tensor in enumerate(tensors) if other != 1 + at]):
+                    found.append(candidate)
+                    calls.append(call)
+                else:
+                    _warn_of(candidate)
         stock, number, best = fastest(pytorch, calls, tensors[0].device)
         if number < 0:
             return Kept("", 1, 0.0, stock, False), None
@@ -145,6 +150,14 @@ class Planner:
             path = None if self.cache is None else choices_path(self.cache, self.identity(), device)
             self._choices[device] = Choices(path)
         return self._choices[device]
+
+
+def _warn_of(wrong: Candidate) -> None:
+    message = (
+        f"ckgen: {wrong.name} with split_k {wrong.split_k} computes another gradient than PyTorch on this device; it "
+        "is not used. Please report it with the output of `ckgen doctor`."
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 _NOTHING = Plan(None, None, (False, False), (None, None, None))

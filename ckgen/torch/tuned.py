@@ -20,6 +20,9 @@ ROUNDS, REPEATS = 5, 3
 FINALISTS = 4  # of a library's candidates, after one run each
 _LONG_US = 1e4  # runs this long are timed in one round
 _DRIVERS = Path("/proc/driver/nvidia/version"), Path("/sys/module/amdgpu/version")
+# Gradients agree within this part of their norm (bf16 rounds to 0.004 of each element), and this part of the product of
+# the norms of what is multiplied (tf32 rounds to 0.0005).
+_APART, _OF_PRODUCTS = 0.05, 2e-5
 _SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of one measurement
 
 
@@ -77,6 +80,22 @@ def choices_path(folder: Path, identity: str, device: Any) -> Path:
         parts += [properties.name, str(torch.backends.cudnn.version())]
         parts += [file.read_text() for file in _DRIVERS if file.exists()]
     return folder / f"{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}.jsonl"
+
+
+def poison(like: Any) -> None:
+    """Fill the memory that the allocator gives out next for a tensor like this one, and for copies of it, with NaN, so
+    that an element which a kernel leaves out does not have the value of an earlier run."""
+    blocks = [torch.full_like(like, float("nan")) for _ in range(3)]
+    del blocks
+
+
+def agrees(found: Any, known: Any, factors: Sequence[Any]) -> bool:
+    """True unless the gradient differs from the known one by more than rounding explains; also if the known one is not
+    finite, as in a step that a gradient scaler skips. ``factors`` are the two tensors of whose products it is a sum."""
+    size, apart = torch.linalg.vector_norm(known.float()), torch.linalg.vector_norm(found.float() - known.float())
+    first, second = (torch.linalg.vector_norm(factor.float()) for factor in factors)
+    rounding = _OF_PRODUCTS * first * second  # where the terms of all sums cancel out
+    return bool(apart <= _APART * size + rounding) or not bool(torch.isfinite(size))
 
 
 def fastest(

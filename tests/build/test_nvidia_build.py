@@ -36,6 +36,7 @@ WARNINGS = {
 }
 TURNS = replace(TMA, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", n_per_block=128, m_per_xdl=128, stages=6)
 TURNS = replace(TURNS, b_vector=8, c_vector=8)
+XDL_DATA = replace(XDL, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC")
 STATIONARY = replace(TURNS, family="stationary", m_per_block=64, n_per_block=256, m_per_xdl=64)
 WGMMA = (*(replace(TMA, dtype=dtype) for dtype in ("f16", "bf16", "bf16_f32_bf16")), TURNS, STATIONARY)
 
@@ -45,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if TOOLS.nvcc is None:
         pytest.skip(NEEDS_NVCC)
     made = tmp_path_factory.mktemp("nvidia")
-    writer.apply(render_tree((WAVELET, XDL, GENERIC, TMA), context()), made / "generated")
+    writer.apply(render_tree((WAVELET, XDL, GENERIC, TMA, XDL_DATA), context()), made / "generated")
     options = {**WARNINGS, "CKGEN_BUILD_EXAMPLES": "ON", "CKGEN_EXAMPLES_DIR": str(ROOT / "examples")}
     result = build(made / "generated", "nvidia", made / "build", archs=("sm_80", "sm_90a"), options=options)
     assert result.library == made / "build" / "libckgen_conv.so"
@@ -78,12 +79,22 @@ def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, instance: I
 
 def test_the_library_plans_without_a_gpu(library: Library) -> None:
     assert library.platform == "nvidia"
-    assert set(library.names) == {WAVELET.name, XDL.name, GENERIC.name, TMA.name}
-    assert library.supporting(PLANE) == (WAVELET.name, TMA.name, XDL.name)
+    assert set(library.names) == {WAVELET.name, XDL.name, GENERIC.name, TMA.name, XDL_DATA.name}
+    assert library.supporting(PLANE) == (XDL_DATA.name, WAVELET.name, TMA.name, XDL.name)
     assert library.unsupported_reason(GENERIC.name, PLANE) == "ndim: the instance is for 3D, the problem is 2D"
     assert library.split_k(XDL.name, PLANE) > 1
     assert library.workspace_size(XDL.name, PLANE, split_k=3) == 3 * 64 * 64 * 9 * 4
     assert library.type_string(WAVELET.name).startswith("DeviceGroupedConvBwdWeight_Xdl_WaveletModel_CShuffle<")
+
+
+def test_kernels_get_the_arguments_that_they_get_on_the_host(library: Library, quick_library: Library) -> None:
+    """nvcc once compiled a copy of the argument into a copy of a copy, and the kernels of backward data got zeros."""
+    for name in (XDL.name, XDL_DATA.name):
+        for split_k in (1, 3):
+            described, at = library.describe(name, PLANE, split_k=split_k), (1 << 40, 2 << 40, 3 << 40, 4 << 40)
+            argument, blocks, threads = library.planned(name, described, at)
+            assert any(argument) and threads == XDL.launch_threads
+            assert (argument, blocks, threads) == quick_library.planned(name, described, at)
 
 
 def test_outputs_whose_rows_tma_cannot_read_are_repacked(library: Library) -> None:

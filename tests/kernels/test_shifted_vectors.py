@@ -28,7 +28,9 @@ VOLUME = replace(PLANES, layout="NGCDHW/GKCZYX/NGKDHW")
 VOLUME_HALF = replace(VOLUME, a_vector=2, b_vector=4, math_waves=4)
 SINGLE = replace(PLANES, dtype="f32", k_per_block=16, a_vector=4, b_vector=4)
 SINGLE_HALF = replace(SINGLE, layout="NGCDHW/GKZYXC/NGKDHW", a_vector=1, b_vector=2)
-MERGED = Instance("two_stage", "NGCHW/GKYXC/NGKHW", "f16", "Default", 32, 64, 32, 16, 0, 1, 4, 8, 1, 1, groups_to_merge=4)
+MERGED = Instance(
+    "two_stage", "NGCHW/GKYXC/NGKHW", "f16", "Default", 32, 64, 32, 16, 0, 1, 4, 8, 1, 1, groups_to_merge=4
+)
 ALL = (PLANES, HALF, PAIR, LINE, LINE_HALF, VOLUME, VOLUME_HALF, SINGLE, SINGLE_HALF, MERGED)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 10  # problems per instance and seed
@@ -44,7 +46,9 @@ def draw(library: Library, instance: Instance, rng: random.Random) -> ConvProble
 
 def _draw(instance: Instance, rng: random.Random) -> ConvProblem:
     """A random convolution whose output is as large as its input; its padding may exceed a row."""
-    lengths = {1: (4, 8, 24, 32, 40, 56), 2: (1, 2, 3, 4, 5, 6, 8, 10, 12, 33, 40), 3: (1, 2, 3, 4, 5, 6)}[instance.ndim]
+    lengths = {1: (4, 8, 24, 32, 40, 56), 2: (1, 2, 3, 4, 5, 6, 8, 10, 12, 33, 40), 3: (1, 2, 3, 4, 5, 6)}[
+        instance.ndim
+    ]
     filter_ = [rng.choice((1, 2, 3, 3, 5)) for _ in range(instance.ndim)]
     dilation = [rng.choice((1, 1, 2, 3)) for _ in filter_]
     reach = [(edge - 1) * step for edge, step in zip(filter_, dilation, strict=True)]
@@ -84,7 +88,11 @@ SAME = make_problem(groups=1, batch=2, k=5, c=3, filter=[3, 3], input=[4, 6], pa
     ("header", "old", "new"),
     [
         ("shifted_slot_copy.hpp", "if(any_moved != 0)", "if(any_moved == 1)"),
-        ("shifted_plane_source.hpp", "const uint32 to_next = period - in_period;", "const uint32 to_next = period - in_period + 1;"),
+        (
+            "shifted_plane_source.hpp",
+            "const uint32 to_next = period - in_period;",
+            "const uint32 to_next = period - in_period + 1;",
+        ),
         ("shifted_plane_source.hpp", "|= outer_padding(slice, part, position)", "|= 0 * position"),
         ("shifted_plane_source.hpp", "place_[d] + step_[d]", "place_[d]"),
     ],
@@ -102,7 +110,9 @@ def test_a_vector_outside_the_tensor_is_noticed(tmp_path: Path) -> None:
         run(library, name, problem, 1)
 
     old, new = "max_of(low, min_of(high, wanted))", "min_of(high, wanted)"
-    check_bug(Bug("shifted_plane_source.hpp", old, new, ("slot_copy.hpp", "out of bounds"), SAME), PLANES, once, tmp_path)
+    check_bug(
+        Bug("shifted_plane_source.hpp", old, new, ("slot_copy.hpp", "out of bounds"), SAME), PLANES, once, tmp_path
+    )
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,12 @@ def test_the_ci_set_has_every_path() -> None:
     assert {i.math_waves for i in made if i.family == "wavelet"} == {2, 4}
     assert any(i.a_vector < i.b_vector for i in made)
     first = [i for i in made if not LAYOUTS[i.layout].channels_last and not i.generic]
-    assert {(i.pointwise, i.b_vector > 1) for i in first} == {(False, False), (False, True), (True, True), (True, False)}
+    assert {(i.pointwise, i.b_vector > 1) for i in first} == {
+        (False, False),
+        (False, True),
+        (True, True),
+        (True, False),
+    }
     assert {i.a_vector for i in first} >= {1, 4, 8}
 
 

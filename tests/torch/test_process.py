@@ -25,7 +25,7 @@ from tests.support.torch_cases import (
 )
 
 import ckgen.torch as ct  # isort: skip
-from ckgen.torch import process  # isort: skip
+from ckgen.torch import process, tuned  # isort: skip
 
 pytestmark = pytest.mark.compiles
 TOLERANCES = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -143,6 +143,39 @@ def test_real_times(torch_library: Library, tmp_path: Path) -> None:
         found = gradients(input, weight, gradient, settings)
     assert (found[1].double().cpu() - expected(input, weight, gradient, settings)).abs().max() < 1e-4
     assert all(one.microseconds > 0 and one.pytorch > 0 for one in enabled.choices().values())
+
+
+def test_a_candidate_that_disagrees_with_pytorch_is_not_used(
+    torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    input, weight, gradient, settings = make(SHAPES[1])
+    by_pytorch = process._by_pytorch
+    monkeypatch.setattr(process, "_by_pytorch", lambda *asked: 2 * by_pytorch(*asked))
+    with ct.enable(torch_library, cache=tmp_path) as enabled, pytest.warns(RuntimeWarning, match="another gradient"):
+        gradients(input, weight, gradient, settings)
+    assert [(one.name, one.ours) for one in enabled.choices().values()] == [("", False)] * 2
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+def test_agreement_is_rounding_and_nothing_else(dtype: Any) -> None:
+    """Of gradients with elements that were left out, doubled or swapped; of a sum whose terms cancel; of overflow."""
+    torch.manual_seed(0)
+    left, right = torch.randn(64, 5000, dtype=torch.float64), torch.randn(5000, 48, dtype=torch.float64)
+    known = left @ right
+    rounded, factors = known.to(dtype), (left.to(dtype), right.to(dtype))
+    assert tuned.agrees(factors[0].float() @ factors[1].float(), rounded, factors)
+    for change in (
+        lambda a: a.fill_(0),
+        lambda a: a[3].fill_(float("nan")),
+        lambda a: a.mul_(2),
+        lambda a: a[:9].zero_(),
+    ):
+        wrong = rounded.clone()
+        change(wrong)
+        assert not tuned.agrees(wrong, rounded, factors)
+    noise = torch.full((64, 48), 1e-6).to(dtype)
+    assert tuned.agrees(noise, torch.zeros_like(noise), factors)
+    assert tuned.agrees(rounded, torch.full_like(rounded, float("inf")), factors)
 
 
 def test_what_no_library_computes_is_pytorchs(torch_library: Library, tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ struct PlannedArgument : BaseArgument, ArgumentSplitK {
 // A plan with its pointers, from which a kernel's argument is made.
 template <class Operation>
 struct PlannedLaunch {
-    typename Operation::Plan::Args args;
+    using Args = typename Operation::Plan::Args;
+
+    Args args;
     const typename Operation::Plan& plan;
     const conv::Fusion& fusion;
 };

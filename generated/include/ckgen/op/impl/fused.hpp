@@ -56,7 +56,8 @@ void set_function_traits(conv::InstanceTraits& traits) {
 template <class D, class Launch>
 typename D::KernelArgs fused_args(const Launch& launch) {
     typename D::KernelArgs args{};
-    static_cast<decltype(launch.args)&>(args) = launch.args;
+    // Not decltype(launch.args): nvcc 13.0 then assigns to a copy.
+    static_cast<typename Launch::Args&>(args) = launch.args;
     args.function = typename D::Function{};
     const std::vector<float>& scalars = launch.fusion.scalars;
     if(!scalars.empty())
