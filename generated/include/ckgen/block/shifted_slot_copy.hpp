@@ -92,8 +92,8 @@ private:
         const uint32 pairs = valid | valid << 15;  // bits of the two elements of a word, 16 apart
         CKGEN_UNROLL
         for(int word = 0; word < words; ++word)
-            vector[word] &= element_bytes == 4 ? 0u - (valid >> word & 1u)
-                                               : platform::spread_signs(pairs << (15 - 2 * word));
+            vector[word] &=
+                element_bytes == 4 ? 0u - (valid >> word & 1u) : platform::spread_signs(pairs << (15 - 2 * word));
     }
 };
 

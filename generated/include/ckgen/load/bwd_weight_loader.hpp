@@ -45,8 +45,7 @@ public:
     using T = typename D::Out;
     static constexpr bool direct = kDirectLoads<D>;  // direct-to-LDS loads
     using CopyA = typename Layouts::InLdsA::Copy;
-    static constexpr bool shifted =
-        D::b_k_major && D::b_vector != 1 && D::conv_spec != ConvSpec::Filter1x1Stride1Pad0;
+    static constexpr bool shifted = D::b_k_major && D::b_vector != 1 && D::conv_spec != ConvSpec::Filter1x1Stride1Pad0;
     using CopyB = typename ShiftedIf<typename Layouts::InLdsB::Copy, shifted>::Copy;
     struct Registers {
         typename CopyA::Registers a;

@@ -24,9 +24,8 @@ class ShiftedPlaneSource : PlaneSource<Copy> {
 public:
     CKGEN_DEVICE ShiftedPlaneSource(const platform::Thread& thread, int id, const BwdWeightArgs& args, const char* base,
                                     int first_row, int first_column, int channels)
-        : Planes_(thread, id,
-                  {args.in_image_bytes, args.in_row_bytes, args.in_channel_bytes, args.out_positions}, base, args.k, 0,
-                  first_row, 0),
+        : Planes_(thread, id, {args.in_image_bytes, args.in_row_bytes, args.in_channel_bytes, args.out_positions}, base,
+                  args.k, 0, first_row, 0),
           first_(base), extent_(args.in_extent_bytes), reach_(args.in_reach_bytes) {
         int period = 1;
         CKGEN_UNROLL
@@ -129,8 +128,8 @@ private:
                 padding |= pattern_[slice] >> min_of(in_period, 31u) | pattern_[slice] << min_of(to_next, 31u);
             } else {
                 const auto next = static_cast<int>(to_next);
-                padding |= ~from(gap_[slice][d] - static_cast<int>(in_period)) |
-                           (from(next) ^ from(next + gap_[slice][d]));
+                padding |=
+                    ~from(gap_[slice][d] - static_cast<int>(in_period)) | (from(next) ^ from(next + gap_[slice][d]));
             }
         }
         return padding;
@@ -143,11 +142,11 @@ private:
 
     const char* first_;  // element of the group
     int64 extent_, reach_;
-    int period_[NDim];                // positions after which a dimension repeats
-    int step_[NDim], place_[NDim];    // of the thread's first row in the period
-    uint32 column_[Copy::slices];     // bytes of tap and channel
-    uint32 dead_[Copy::slices];       // all ones: the column does not exist
-    uint32 pattern_[Copy::slices];    // innermost dimension: bits of the positions from the gap on
+    int period_[NDim];              // positions after which a dimension repeats
+    int step_[NDim], place_[NDim];  // of the thread's first row in the period
+    uint32 column_[Copy::slices];   // bytes of tap and channel
+    uint32 dead_[Copy::slices];     // all ones: the column does not exist
+    uint32 pattern_[Copy::slices];  // innermost dimension: bits of the positions from the gap on
     int gap_[Copy::slices][NDim], start_[Copy::slices][NDim];  // of the positions that see padding
 };
 
