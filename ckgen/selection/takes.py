@@ -6,10 +6,15 @@ can check. The checks here depend on the instance's filter, vectors, copies and 
 
 from __future__ import annotations
 
+from math import prod
+
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
+
+_ROW_BITS = 32
+_SLOT = 16  # most positions of a thread
 
 
 def takes(instance: Instance, problem: ConvProblem) -> bool:
@@ -21,9 +26,23 @@ def takes(instance: Instance, problem: ConvProblem) -> bool:
         return False
     if not family.fills(instance, problem, operation.b, instance.b_vector):
         return False
+    if instance.b_k_major and instance.b_vector > 1 and not instance.pointwise and not _shifts_vectors(problem):
+        return False
     if instance.c_m_major and instance.c_vector > 1 and max(problem.strides) > 1:
         return False
     return family.takes(instance, problem)
+
+
+def _shifts_vectors(problem: ConvProblem) -> bool:
+    """True if a tap shifts all positions of an image equally, and by less than the 32 positions of a row that a kernel
+    keeps as bits."""
+    last = (problem.filter[-1] - 1) * problem.dilations[-1] - problem.left_pads[-1]
+    return (
+        max(problem.strides) == 1
+        and problem.output == problem.input
+        and (problem.output[-1] < _ROW_BITS or max(problem.left_pads[-1], last) < _ROW_BITS)
+        and (problem.ndim < 3 or prod(problem.output[1:]) >= _SLOT)
+    )
 
 
 def _is_pointwise(problem: ConvProblem) -> bool:

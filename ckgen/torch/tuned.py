@@ -20,8 +20,8 @@ ROUNDS, REPEATS = 5, 3
 FINALISTS = 4  # of a library's candidates, after one run each
 _LONG_US = 1e4  # runs this long are timed in one round
 _DRIVERS = Path("/proc/driver/nvidia/version"), Path("/sys/module/amdgpu/version")
-# Gradients agree within this part of their norm (bf16 rounds to 0.004 of each element), and this part of the product of
-# the norms of what is multiplied (tf32 rounds to 0.0005).
+# Gradients agree within this part of their norm (bf16 rounds to 0.004 of each element), and this part of the product
+# of the norms of both factors (tf32 rounds to 0.0005).
 _APART, _OF_PRODUCTS = 0.05, 2e-5
 _SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of one measurement
 

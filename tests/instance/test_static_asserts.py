@@ -68,6 +68,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "D::generic || atom::kMatrixUnit<D::matrix_unit>": ("atom-exists",),
         "IsSame<atom::Sum<TA, TB>, typename D::Accumulator>::value": "the row of int8 in DTYPES says i32, others f32",
     },
+    "block/shifted_slot_copy.hpp": {
+        "words >= 1 && (element_bytes == 2 || element_bytes == 4)": ("channels-first-vectors",),
+    },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),

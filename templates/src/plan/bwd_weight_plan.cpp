@@ -188,6 +188,30 @@ std::string check_group_vectors(const BwdWeightTraits& t, const Problem& p, cons
     return reason;
 }
 
+// Vectors of positions that taps shift: rows of the image follow one another in the input as they do in the output, and
+// the kernel keeps the padding of a row as 32 bits.
+std::string check_shifted_vectors(const BwdWeightTraits& t, const Problem& p) {
+    if(t.conv_spec != ConvSpec::Default || t.b_vector == 1 || channels_last(t.order.in, p.ndim))
+        return {};
+    for(int d = 0; d < p.ndim; ++d)
+        if(p.strides[d] != 1 || p.out.lengths[3 + d] != p.in.lengths[3 + d])
+            return refuse("b-vector", "stride " + number(p.strides[d]) + ", input length " +
+                                          number(p.in.lengths[3 + d]) + " and output length " +
+                                          number(p.out.lengths[3 + d]) + " of dimension " + number(d) +
+                                          ": vectors of positions need stride 1 and equal lengths");
+    const int last = p.ndim - 1;
+    const int64 ahead = (p.wei.lengths[3 + last] - 1) * p.dilations[last] - p.left_pads[last];
+    constexpr int64 bits = 32;
+    if(p.out.lengths[3 + last] >= bits && std::max(p.left_pads[last], ahead) >= bits)
+        return refuse("b-vector", "taps reach " + number(std::max(p.left_pads[last], ahead)) +
+                                      " positions over the end of a row, vectors of positions at most 31");
+    constexpr int64 slot = 16;  // most rows of a thread
+    if(p.ndim == 3 && p.out.lengths[4] * p.out.lengths[5] < slot)
+        return refuse("b-vector", "a plane of " + number(p.out.lengths[4] * p.out.lengths[5]) +
+                                      " positions is smaller than the " + number(slot) + " positions of a thread");
+    return {};
+}
+
 // Checks before the problem is split.
 std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Fusion& fusion, const Addresses& at) {
     std::string reason = check_problem(t, p);
@@ -201,6 +225,8 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Fus
         return reason;
     const Problem merged = with_merged_groups(t, p);
     reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged, at) : check_vectors(t, p, at);
+    if(reason.empty())
+        reason = check_shifted_vectors(t, p);
     if(reason.empty())
         reason = check_sizes(t, merged);
     return reason.empty() ? check_fusion(t, p, fusion, at.wei) : reason;

@@ -2,7 +2,7 @@
 // Loads of backward weight: brings the tiles of both operands from global memory through registers to an LDS stage.
 #pragma once
 
-#include "ckgen/load/im2col_source.hpp"
+#include "ckgen/load/input_source.hpp"
 #include "ckgen/load/operand_in_lds.hpp"
 
 namespace ckgen::conv {
@@ -28,6 +28,16 @@ struct BwdWeightLayouts {
     static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
 };
 
+// The copy of an operand whose vectors taps shift.
+template <class Plain, bool Shifted>
+struct ShiftedIf {
+    using Copy = Plain;
+};
+template <class Plain>
+struct ShiftedIf<Plain, true> {
+    using Copy = block::ShiftedSlotCopy<Plain>;
+};
+
 template <class D>
 class BwdWeightLoader {
 public:
@@ -35,7 +45,8 @@ public:
     using T = typename D::Out;
     static constexpr bool direct = kDirectLoads<D>;  // direct-to-LDS loads
     using CopyA = typename Layouts::InLdsA::Copy;
-    using CopyB = typename Layouts::InLdsB::Copy;
+    static constexpr bool shifted = D::b_k_major && D::b_vector != 1 && D::conv_spec != ConvSpec::Filter1x1Stride1Pad0;
+    using CopyB = typename ShiftedIf<typename Layouts::InLdsB::Copy, shifted>::Copy;
     struct Registers {
         typename CopyA::Registers a;
         typename CopyB::Registers b;

@@ -153,11 +153,12 @@ public:
         position_ += step_;
         const bool over = position_ >= positions_;
         position_ -= over ? positions_ : 0;
-        offset_ += static_cast<uint32>(wrap_) * (static_cast<uint32>(over) - static_cast<uint32>(first_over));
+        offset_ += over ? static_cast<uint32>(wrap_) : 0u;
+        offset_ -= first_over ? static_cast<uint32>(wrap_) : 0u;
         rows_left_ -= Copy::k_per_block;
     }
 
-private:
+protected:
     // The plan refuses tiles that reach further. A row past the last plus any column is outside: kInvalidOffset is
     // 2^31.
     static constexpr uint32 window_size = 1u << 30;

@@ -59,6 +59,7 @@ inline constexpr bool kTransposingLds = false;
 #endif
 
 inline constexpr bool kDirectLds = kTransposingLds;
+inline constexpr bool kUnalignedLoads = true;
 inline constexpr int kLoadedHalves = 2;  // as on AMD
 
 // The low (or high) halves of two words as one word, the half of `a` in its low half.
@@ -66,6 +67,9 @@ template <bool High>
 uint32 merge_halves(uint32 a, uint32 b) {
     return High ? (a >> 16) | (b & 0xffff0000u) : (a & 0xffffu) | (b << 16);
 }
+
+// Each half becomes its highest bit, sixteen times.
+inline uint32 spread_signs(uint32 halves) { return (halves >> 15 & 0x00010001u) * 0xffffu; }
 
 class Workgroup;  // the engine
 

@@ -40,6 +40,9 @@ inline constexpr bool kTransposingLds = false;
 inline constexpr bool kDirectLds = false;
 #endif
 
+// Loads of several words may begin at any byte: for amdhsa LLVM turns "unaligned-access-mode" on (AMDGPUSubtarget), as
+// the kernel driver does in SH_MEM_CONFIG.
+inline constexpr bool kUnalignedLoads = true;
 // Number of LDS ring halves that a load wave holds in registers before it writes them.
 inline constexpr int kLoadedHalves = 2;
 
@@ -47,6 +50,12 @@ inline constexpr int kLoadedHalves = 2;
 template <bool High>
 CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
     return __builtin_amdgcn_perm(b, a, High ? 0x07060302u : 0x05040100u);
+}
+
+// Each half becomes its highest bit, sixteen times.
+CKGEN_DEVICE uint32 spread_signs(uint32 halves) {
+    using I16x2 = short __attribute__((ext_vector_type(2)));
+    return __builtin_bit_cast(uint32, __builtin_bit_cast(I16x2, halves) >> 15);
 }
 
 class Thread {

@@ -18,6 +18,7 @@ extern __shared__ __align__(1024) char dynamic_lds[];
 inline constexpr int kExchangeLanes = 32;
 inline constexpr bool kTransposingLds = false;  // ldmatrix reads slots as they are
 inline constexpr bool kDirectLds = false;
+inline constexpr bool kUnalignedLoads = false;
 inline constexpr int kLoadedHalves = 1;  // two would leave room for one block less per multiprocessor
 
 // The low (or high) halves of two words as one word, the half of `a` in its low half.
@@ -25,6 +26,9 @@ template <bool High>
 CKGEN_DEVICE uint32 merge_halves(uint32 a, uint32 b) {
     return __byte_perm(a, b, High ? 0x7632u : 0x5410u);
 }
+
+// Each half becomes its highest bit, sixteen times.
+CKGEN_DEVICE uint32 spread_signs(uint32 halves) { return (halves >> 15 & 0x00010001u) * 0xffffu; }
 
 class Thread {
 public:

@@ -8,11 +8,13 @@
 //                      reload_kernel_args(), rematerialize() and pin() only control which values are in registers,
 //                      schedule_boundary() and interleave() only the order of instructions
 //   merge_halves()     the low or the high halves of two words as one word
+//   spread_signs()     each half of a word as its highest bit, sixteen times
 //   GlobalBuffer       a bounded window of global memory: loads past its end return zero, like AMD's raw buffers
 //                      load_if() loads from inside, or returns zero
 //   kInvalidOffset     a byte offset past the end of every window
 //   kDirectLds         true if GlobalBuffer::load_to_lds() exists: it loads 16 bytes per lane from global memory to
 //                      consecutive bytes of LDS; Thread::await_loads() waits for them
+//   kUnalignedLoads    true if a load of several words may begin at any multiple of an element's size
 //   kLoadedHalves      number of LDS ring halves that a load wave holds in registers before it writes them, 1 or 2
 //   pdl_wait()         kernels with `overlaps_previous` call it before they read results of an earlier kernel
 // and to host code (not in a device pass):
