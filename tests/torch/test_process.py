@@ -158,7 +158,7 @@ def test_a_candidate_that_disagrees_with_pytorch_is_not_used(
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 def test_agreement_is_rounding_and_nothing_else(dtype: Any) -> None:
-    """Gradients with elements that were left out or doubled do not agree; a sum whose terms cancel, and overflow, do."""
+    """Elements that are left out or doubled do not agree; sums whose terms cancel, and overflow, do."""
     torch.manual_seed(0)
     left, right = torch.randn(64, 5000, dtype=torch.float64), torch.randn(5000, 48, dtype=torch.float64)
     known = left @ right
