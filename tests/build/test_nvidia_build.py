@@ -4,6 +4,7 @@ run.
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from ckgen.build.cmake import build
 from ckgen.build.toolchain import find_toolchain
+from ckgen.cli import main
 from ckgen.conv.problem import make_problem
 from ckgen.errors import CkgenError
 from ckgen.generate import writer
@@ -147,6 +149,17 @@ def test_what_a_machine_without_a_gpu_cannot_do_is_said(library: Library) -> Non
     arrays = [np.zeros(PLANE.shape(t, XDL.layout), np.float16) for t in ("in", "wei", "out")]
     with pytest.raises(LibraryError, match="device malloc: cudaMalloc: "):
         library.run(XDL.name, PLANE, *arrays)
+
+
+def test_bench_says_at_once_that_there_is_no_gpu(
+    library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.suppress(LibraryError):
+        library.memory.synchronize()
+        pytest.skip("this machine has a GPU")
+    asked = ["--library", library.path, "--platform", "nvidia", "--problems", "retinanet", "--batch", "32"]
+    assert main(["bench", *asked, "--store", str(tmp_path / "rows.sqlite"), "dtype=f16"]) == 1
+    assert "device synchronize: " in capsys.readouterr().err
 
 
 def test_host_sources_compile_as_cuda_too(folder: Path) -> None:
