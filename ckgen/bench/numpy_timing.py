@@ -40,8 +40,8 @@ class NumpyBench:
         self._known: tuple[object, Data] | None = None
 
     def origin(self) -> dict[str, str]:
-        """The machine as text: device, driver, software. Raise LibraryError if the library's GPU is not there: the first
-        job would find that only after minutes, in which the CPU computes its reference."""
+        """The machine as text: device, driver, software. Raise LibraryError if the library's GPU is not there, which
+        the first job would find only after minutes, in which the CPU computes its reference."""
         if not self._on_host:
             self._library.memory.synchronize()
         cpu = f"{_cpu_name()}, {os.cpu_count()} cores"
