@@ -164,7 +164,7 @@ def test_device_code_of_an_unknown_architecture_is_refused(sample: Path, tmp_pat
         compile_device_only(sample / "src/library/registry.cpp", "gfx94", tmp_path / "k.co", include=[])
 
 
-@pytest.mark.parametrize("arch", ["gfx908", "gfx1101"])
+@pytest.mark.parametrize("arch", ["gfx906", "gfx1036"])
 def test_code_for_an_architecture_that_the_headers_do_not_know_is_an_error(
     sample: Path, tmp_path: Path, arch: str
 ) -> None:

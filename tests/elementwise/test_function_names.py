@@ -66,8 +66,8 @@ def macros(compiler: Command, headers: str) -> dict[str, bool]:
 
 
 COMPILERS: dict[str, tuple[Command, str]] = {
-    "g++": (("g++", "-std=gnu++17", "-D__HIP_PLATFORM_AMD__", "-dM", "-E", "-x", "c++", "-"), f"{_STANDARD} {_HIP}"),
-    "nvcc": (("nvcc", "-E", "-Xcompiler", "-dM", "-x", "cu", "-"), f"{_STANDARD} {_CUDA}"),
+    "g++": (("-std=gnu++17", "-D__HIP_PLATFORM_AMD__", "-dM", "-E", "-x", "c++", "-"), f"{_STANDARD} {_HIP}"),
+    "nvcc": (("-E", "-Xcompiler", "-dM", "-x", "cu", "-"), f"{_STANDARD} {_CUDA}"),
 }
 
 
@@ -76,9 +76,11 @@ COMPILERS: dict[str, tuple[Command, str]] = {
 @pytest.mark.parametrize("tool", COMPILERS)
 def test_no_header_defines_a_name_that_is_accepted(tool: str) -> None:
     tools = find_toolchain()
-    if {"g++": tools.host_cxx, "nvcc": tools.nvcc}[tool] is None:
+    program = {"g++": tools.host_cxx, "nvcc": tools.nvcc}[tool]
+    if program is None:
         pytest.skip(f"{tool} is not here")
-    found = macros(*COMPILERS[tool])
+    options, headers = COMPILERS[tool]
+    found = macros((*program, *options), headers)
     assert len(found) > 2000 and {"EOF", "NAN", "INFINITY", "BUFSIZ", "EINVAL", "PRId64"} <= set(found)
     assert [name for name in found if re.fullmatch(FUNCTION_NAME, name) and not refused(name)] == []
     inputs = [name for name, alone in found.items() if alone and name == cpp_name(name[:-1])]
