@@ -91,9 +91,10 @@ def test_the_library_plans_without_a_gpu(library: Library) -> None:
 
 def test_kernels_get_the_arguments_that_they_get_on_the_host(library: Library, quick_library: Library) -> None:
     """nvcc once compiled a copy of the argument into a copy of a copy, and the kernels of backward data got zeros."""
-    for name in (XDL.name, XDL_DATA.name):
+    volume = make_problem(batch=2, k=40, c=24, filter=(3, 3, 3), input=(6, 7, 8), pad=1)
+    for name, problem in ((XDL_DATA.name, PLANE), (GENERIC.name, volume)):
         for split_k in (1, 3):
-            described, at = library.describe(name, PLANE, split_k=split_k), (1 << 40, 2 << 40, 3 << 40, 4 << 40)
+            described, at = library.describe(name, problem, split_k=split_k), (1 << 40, 2 << 40, 3 << 40, 4 << 40)
             argument, blocks, threads = library.planned(name, described, at)
             assert any(argument) and threads == XDL.launch_threads
             assert (argument, blocks, threads) == quick_library.planned(name, described, at)
@@ -187,7 +188,7 @@ def test_client_of_an_installed_library(folder: Path, tmp_path: Path) -> None:
     cmake("-S", CLIENT, "-B", tmp_path / "client", "-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
     cmake("--build", tmp_path / "client")
     done = subprocess.run([tmp_path / "client" / "count_instances"], capture_output=True, text=True, check=True)
-    assert done.stdout == "nvidia 4\n"
+    assert done.stdout == "nvidia 5\n"
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "gfx90a", "90a"])
