@@ -24,7 +24,7 @@ from ckgen.torch.native import binding
 from ckgen.torch.operators import LIBRARY
 from ckgen.torch.plan import Plan, Request, Seen
 from ckgen.torch.require import torch
-from ckgen.torch.tuned import Choices, Kept, agrees, choices_path, fastest, poison
+from ckgen.torch.tuned import Choices, Kept, agrees, apart_by_rounding, choices_path, fastest, poison
 
 TRIED = 32  # instances per gradient that are timed
 GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
@@ -117,11 +117,12 @@ class Planner:
         found, calls = [], []
         pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
         known = pytorch()
+        apart = apart_by_rounding(known, [tensor for other, tensor in enumerate(tensors) if other != 1 + at])
         for candidate in gradient.candidates(TRIED, True):
             call = functools.partial(torch.ops.ckgen.execute, *tensors, words(candidate.plan))
             with contextlib.suppress(RuntimeError):  # too little memory for the workspace
                 poison(known)
-                if agrees(call()[at], known, [tensor for other, tensor in enumerate(tensors) if other != 1 + at]):
+                if agrees(call()[at], known, apart):
                     found.append(candidate)
                     calls.append(call)
                 else:

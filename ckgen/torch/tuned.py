@@ -89,13 +89,17 @@ def poison(like: Any) -> None:
     del blocks
 
 
-def agrees(found: Any, known: Any, factors: Sequence[Any]) -> bool:
-    """True unless the gradient differs from the known one by more than rounding explains; also if the known one is not
+def apart_by_rounding(known: Any, factors: Sequence[Any]) -> float | None:
+    """The norm up to which another gradient differs from the known one by rounding; None if the known one is not
     finite, as in a step that a gradient scaler skips. ``factors`` are the two tensors of whose products it is a sum."""
-    size, apart = torch.linalg.vector_norm(known.float()), torch.linalg.vector_norm(found.float() - known.float())
-    first, second = (torch.linalg.vector_norm(factor.float()) for factor in factors)
-    rounding = _OF_PRODUCTS * first * second  # where the terms of all sums cancel out
-    return bool(apart <= _APART * size + rounding) or not bool(torch.isfinite(size))
+    size, first, second = (torch.linalg.vector_norm(tensor.float()) for tensor in (known, *factors))
+    # The second part is for sums whose terms cancel out.
+    return float(_APART * size + _OF_PRODUCTS * first * second) if torch.isfinite(size) else None
+
+
+def agrees(found: Any, known: Any, apart: float | None) -> bool:
+    """True if the gradients differ by at most this norm, or if it is None; False for elements that are not numbers."""
+    return apart is None or bool(torch.linalg.vector_norm(found.float() - known.float()) <= apart)
 
 
 def fastest(
