@@ -23,7 +23,7 @@ from tests.support.host_library import ROOT
 
 PLATFORMS = ("host", "amd", "nvidia")
 # Limits of the errors in docs/cluster.md for units that the fit has not seen: the median and the 90th percentile.
-STATED = {"host": (0.17, 0.36), "amd": (0.15, 0.31), "nvidia": (0.12, 0.26)}
+STATED = {"host": (0.14, 0.30), "amd": (0.17, 0.31), "nvidia": (0.14, 0.23)}
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +129,18 @@ def test_a_launcher_is_for_every_language_and_forgotten_without_the_option(
     program.write_text('#!/bin/sh\nexec "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    cache, rules = Path("build/tree/host/CMakeCache.txt"), Path("build/tree/host/CMakeFiles/rules.ninja")
+    cache = Path("build/tree/host/CMakeCache.txt")
     assert main(["build", "--out", "tree", "--plan", "--launcher", "mycache"]) == 0
     for language in ("CXX", "CUDA"):
         assert f"CMAKE_{language}_COMPILER_LAUNCHER:UNINITIALIZED=mycache\n" in _untyped(cache)
-    assert "mycache" in rules.read_text()
+    assert "mycache" in _ninja_files()
     assert main(["build", "--out", "tree", "--plan"]) == 0
-    assert "mycache" not in cache.read_text() + rules.read_text()
+    assert "mycache" not in cache.read_text() + _ninja_files()
+
+
+def _ninja_files() -> str:
+    """All that Ninja reads: CMake 3 writes a launcher into the rules, CMake 4.4 into the build statements."""
+    return "".join(path.read_text() for path in sorted(Path("build/tree/host").rglob("*.ninja")))
 
 
 def _untyped(cache: Path) -> str:

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from ckgen.hardware.compute_units import RATES, Rates
 from ckgen.instance.instance import Instance, parse
 from ckgen.machine_code.cycles.table import Cycles, CyclesTable, digest_of
 from ckgen.machine_code.table import load_table, row_of
-from ckgen.operations.operation import BWD_WEIGHT
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from tests.machine_code.test_table import report
 from tests.support.specs import ROOT, instance, instances_of
 from tests.support.trees import GENERIC, TMA, WAVELET, XDL
@@ -184,6 +185,55 @@ def test_the_smallest_sweep_that_has_the_taps_wins_where_memory_limits() -> None
     taken = [i for i in every if FAMILIES[i.family].takes(i, layer) and not i.uses_tma]
     best = rank(taken, layer, book())[0].instance
     assert (best.family, best.m_per_block, best.stages) == ("depthwise", 3, 3)
+
+
+def depthwise(stages: int, taps: int = 3, positions: int = 128) -> Instance:
+    data = Instance("depthwise", "NHWGK/GKYXC/NHWGC", "f16", "Default", 3, 8, 128, 1, 0, 4, 1, 1, 1, 1)
+    return replace(data, operation=BWD_DATA, m_per_block=taps, k_per_block=positions, stages=stages)
+
+
+@pytest.mark.parametrize(
+    ("made", "fields", "passes"),
+    [
+        (depthwise(1), {"filter": (3, 3), "pad": 1}, 3),
+        (depthwise(3), {"filter": (3, 3), "pad": 1}, 1),
+        (depthwise(1), {"filter": (3, 3), "pad": 1, "k": 2}, 6),  # each output channel has taps of its own
+        (depthwise(1), {"filter": (64, 1)}, 1),  # the output has one row: a row of the input meets one tap
+        (depthwise(1, positions=1024), {"filter": (64, 1)}, 8),  # and eight rows of 128 meet eight
+        (depthwise(1), {"filter": (64, 128)}, 43),  # and all positions of a row all taps of a row
+        (depthwise(1), {"filter": (7, 7), "pad": 3, "stride": 2}, 4 * 2),  # every other tap reaches a position
+        (depthwise(1), {"filter": (3, 3), "stride": 2, "dilation": 2}, 3 / 4),  # one position in four has taps
+    ],
+)
+def test_backward_data_of_depthwise_multiplies_the_taps_that_meet_the_output(
+    made: Instance, fields: dict[str, Any], passes: float
+) -> None:
+    layer = make_problem(**{"groups": 8, "batch": 4, "k": 1, "c": 1, "input": (64, 128), **fields})
+    work = FAMILIES["depthwise"].work(made, layer, 1, Code((), 1), MI300X)
+    assert work.tiles * MI300X.units == pytest.approx(4 * 64 * 128 / made.k_per_block * passes)
+
+
+@pytest.mark.parametrize(
+    ("fields", "taken"),
+    [
+        ({"filter": (3, 3)}, True),
+        ({"filter": (4, 3)}, False),
+        ({"filter": (3, 4)}, False),
+        ({"filter": (6, 5), "stride": 2}, True),
+        ({"filter": (3, 3), "k": 200}, False),  # more weights than LDS holds
+    ],
+)
+def test_a_sweep_takes_the_filters_that_it_has_sums_for(fields: dict[str, Any], taken: bool) -> None:
+    layer = make_problem(**{"groups": 8, "k": 1, "c": 1, "input": (64, 128), **fields})
+    assert FAMILIES["depthwise"].takes(depthwise(3), layer) == taken
+    assert FAMILIES["depthwise"].takes(depthwise(1), layer)
+
+
+@pytest.mark.parametrize(("stride", "dilation", "taken"), [(1, 2, True), (2, 2, True), (2, 1, False)])
+def test_a_sweep_of_backward_weight_needs_neighbouring_taps(stride: int, dilation: int, taken: bool) -> None:
+    sweep = replace(depthwise(3), layout="NHWGC/GKYXC/NHWGK", operation=BWD_WEIGHT)
+    layer = make_problem(groups=8, k=1, c=1, input=(64, 128), filter=(3, 3), stride=stride, dilation=dilation)
+    assert FAMILIES["depthwise"].takes(sweep, layer) == taken
 
 
 def test_code_that_is_not_in_the_table_is_scaled_from_the_nearest() -> None:
