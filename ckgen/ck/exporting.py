@@ -12,7 +12,7 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import OPERATIONS, CkRows
 
 DTYPE_WORDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "int8", "i32": "int32"}  # of one element
 DTYPE_WORDS |= {"f8": "fp8", "bf8": "bf8", "tf32": "tf32"}
@@ -39,8 +39,10 @@ _LARGE_TILE = 256 * 128
 def has_row(instance: Instance) -> bool:
     """True if a class of CK can describe the instance: all waves load and multiply, with one LDS buffer unless the
     class names its pipeline, and with the widths of its transposition if it transposes."""
-    row = FAMILIES[instance.family].ck_class(instance.operation)
-    if row is None or instance.given_pipeline or (row.transposing and transposes(instance) != instance.given_transpose):
+    row = _rows_of(instance)
+    if row is None or (row.transposing and transposes(instance) != instance.given_transpose):
+        return False
+    if instance.merges_groups and "groups_to_merge" not in row.type_string:
         return False
     return instance.stages == 1 or names_pipeline(instance)
 
@@ -52,13 +54,13 @@ def transposes(instance: Instance) -> bool:
 
 def names_pipeline(instance: Instance) -> bool:
     """True if CK's class names the pipeline, from which the LDS buffers follow."""
-    row = FAMILIES[instance.family].ck_class(instance.operation)
+    row = _rows_of(instance)
     return row is not None and "pipeline" in row.type_string
 
 
 def has_entry(instance: Instance) -> bool:
     """True if the dispatcher's JSON can describe the instance."""
-    return FAMILIES[instance.family].has_ck_rows and has_row(instance)
+    return FAMILIES[instance.family].has_ck_rows and has_row(instance) and not instance.given_pipeline
 
 
 def type_string(instance: Instance) -> str:
@@ -69,7 +71,7 @@ def type_string(instance: Instance) -> str:
 def serialised(instance: Instance) -> str | None:
     """All template arguments; None for a class whose rows CK's lists give as type strings.
 
-    Clusters follow from the widths as in CK's rows.
+    The arguments of the copy to LDS (`OF_COPY`) follow from the widths, as in most of CK's rows.
     """
     name = _class_of(instance)
     if name not in SERIALISED:
@@ -77,8 +79,16 @@ def serialised(instance: Instance) -> str | None:
     return show(name, _template_values(instance, SERIALISED[name]), serialised=True)
 
 
-def _class_of(instance: Instance) -> str:
+def _rows_of(instance: Instance) -> CkRows | None:
+    """The class that describes the instance, None if there is none."""
     row = FAMILIES[instance.family].ck_class(instance.operation)
+    if row is None or not instance.given_pipeline:
+        return row
+    return row.pipelined if instance.function == PASS_THROUGH else None
+
+
+def _class_of(instance: Instance) -> str:
+    row = _rows_of(instance)
     assert row is not None, f"{instance.name} has no row"
     return row.class_of(instance.function)
 
@@ -107,8 +117,8 @@ def _values(instance: Instance) -> dict[str, object]:
         "b_dst": instance.transpose_lds if copied else instance.b_dst_vector,
         "shuffle_m": 1,
         "shuffle_n": 1,
-        "scheduler": "BlkGemmPipelineScheduler: Intrawave",
-        "pipeline": f"BlkGemmPipelineVersion: v{instance.ck_pipeline}",
+        "scheduler": f"BlkGemmPipelineScheduler: {_scheduler(instance)}",
+        "pipeline": f"BlkGemmPipelineVersion: {_pipeline(instance)}",
         "groups_to_merge": instance.groups_to_merge,
         "transpose_src": f"TransposeTransferSrcScalarPerVector: {instance.a_vector}",
         "transpose_dst": f"TransposeTransferDstScalarPerVector: {instance.transpose_dst}",
@@ -118,7 +128,6 @@ def _values(instance: Instance) -> dict[str, object]:
 def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, object]:
     """All template arguments."""
     dtype = DTYPES[instance.dtype]
-    k0 = instance.k_per_block // instance.ak1
     values: dict[str, object] = dict.fromkeys(names, 1)
     values |= _values(instance)
     values |= dict.fromkeys(("in_op", "wei_op", "out_op"), PASS_THROUGH)
@@ -126,17 +135,50 @@ def _template_values(instance: Instance, names: Sequence[str]) -> dict[str, obje
     for tensor in TENSORS:
         values[f"{tensor}_layout"] = physical_axes(tensor, instance.layout)
         values[f"{tensor}_type"] = DTYPE_WORDS[dtype.element(tensor).name]
+    values |= {f"{part}_compute": DTYPE_WORDS[dtype.compute(part).name] for part in "ab"}
+    values |= {"scheduler": _scheduler(instance), "pipeline": _pipeline(instance), "direct_load": 0}
+    values["transpose_src"] = instance.a_vector if instance.given_transpose else 1
+    values["transpose_dst"] = instance.transpose_dst or 1
+    values |= _copy_of_slots(instance) if "k0" in names else _copy_of_block(instance)
+    return values
+
+
+def _scheduler(instance: Instance) -> str:
+    return "Interwave" if instance.interwave else "Intrawave"
+
+
+def _pipeline(instance: Instance) -> str:
+    return f"v{instance.pipeline_version or instance.ck_pipeline}"
+
+
+def _copy_of_slots(instance: Instance) -> dict[str, object]:
+    """`OF_COPY` of the classes that count GEMM-K in slots of K1."""
+    k0 = instance.k_per_block // instance.ak1
+    values: dict[str, object] = {}
     for part, width in (("a", instance.a_dst_vector), ("b", instance.b_dst_vector)):
         parts = max(1, instance.ak1 // width)
-        cluster = (1, k0, instance.block_size // (k0 * parts), parts)
-        values[f"{part}_cluster"] = sequence(cluster)
+        values[f"{part}_cluster"] = sequence((1, k0, instance.block_size // (k0 * parts), parts))
         values[f"{part}_order"] = sequence((0, 3, 1, 2))
         values[f"{part}_source_order"] = sequence((0, 2, 1, 3))
-        values[f"{part}_dimension"] = 2
-        values[f"{part}_extra"] = "true"
-        values[f"{part}_compute"] = DTYPE_WORDS[dtype.compute(part).name]
+        values |= {f"{part}_dimension": 2, f"{part}_extra": "true"}
     columns = 8 if instance.block_size == 256 and instance.m_per_block * instance.n_per_block >= _LARGE_TILE else 4
     values["c_cluster"] = sequence((1, 16 if instance.block_size == 64 else 32, 1, columns))
+    return values
+
+
+def _copy_of_block(instance: Instance) -> dict[str, object]:
+    """The same of the other classes: the threads that a row of the tile has vectors for."""
+    k0 = instance.k_per_block // instance.ak1
+    values: dict[str, object] = {}
+    for part, extent, width in (
+        ("a", instance.m_per_block, instance.a_vector),
+        ("b", instance.n_per_block, instance.b_vector),
+    ):
+        values[f"{part}_cluster"] = sequence((k0, max(1, min(instance.block_size // k0, extent // width)), 1))
+        values[f"{part}_order"] = sequence((2, 0, 1))
+        values[f"{part}_source_order"] = sequence((1, 0, 2))
+        values |= {f"{part}_dimension": 1, f"{part}_extra": "false"}
+    values["c_cluster"] = sequence((1, instance.block_size // 8, 1, 8))
     return values
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from ckgen.ck.dispatcher import read_dispatcher
 from ckgen.ck.exporting import serialised, type_string
-from ckgen.ck.notation import FAMILY_OF, OPERATION_OF, Parsed, parse
+from ckgen.ck.notation import FAMILY_OF, OF_COPY, OPERATION_OF, Parsed, parse
 from ckgen.ck.resolve import Refusal, Resolved, Row, resolve
 from ckgen.ck.words import dtype_of, layout_of
+from ckgen.conv.layout import TENSORS, physical_axes
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.instance.checker import Checker
 from ckgen.text import reading
@@ -118,45 +119,63 @@ def resolve_text(text: str, asked: Asked, checker: Checker) -> Resolved:
 
 
 def _differences(given: Parsed, ours: Parsed) -> Iterator[Refusal]:
-    """Arguments that no key of a spec can give."""
+    """Arguments that no key of a spec can give, without those that only concern the copy of a tile."""
     pairs = zip(given.names, given.arguments, ours.arguments, strict=True)
     for number, (name, theirs, own) in enumerate(pairs, 1):
-        if theirs != own:
+        if theirs != own and name not in OF_COPY:
             yield Refusal("ck-argument", f"argument {number} ({name}) is {theirs}, by rule {own}")
 
 
 def _row(parsed: Parsed, asked: Asked) -> Row:
-    values: Mapping[str, str] = parsed.values
-    operation = OPERATION_OF[parsed.name]
+    layout, dtype = _layout_and_dtype(parsed, asked)
+    values = parsed.values
+    return Row(
+        family=FAMILY_OF[parsed.name],
+        operation=OPERATION_OF[parsed.name],
+        layout=layout,
+        dtype=dtype,
+        conv_spec=values["conv_spec"],
+        scheduler=_last_word(values.get("scheduler", "")),
+        **_numbers(values, transposes=not parsed.serialised or physical_axes("in", layout)[-1] != "C"),
+    )
 
-    def number(name: str, text: str = "") -> int:
-        text = text or values[name]
+
+def _layout_and_dtype(parsed: Parsed, asked: Asked) -> tuple[str, str]:
+    values = parsed.values
+    if parsed.serialised:
+        compute = (values["a_compute"], values["b_compute"])
+        types = tuple(values[f"{tensor}_type"] for tensor in TENSORS)
+        return "/".join(values[f"{tensor}_layout"] for tensor in TENSORS), dtype_of(types, compute)
+    if asked.layout and asked.dtype:
+        return layout_of(asked.layout, OPERATION_OF[parsed.name]), dtype_of(asked.dtype)
+    raise ValueError("a type string has no layout and data type: give --layout and --dtype, or name the file so")
+
+
+def _numbers(values: Mapping[str, str], *, transposes: bool) -> dict[str, Any]:
+    """The numbers of a row; `transposes`: its class copies the tensors to channels-last ones."""
+
+    def number(name: str) -> int:
+        text = _last_word(values[name])
         if not re.fullmatch(r"[1-9]\d{0,4}", text, re.ASCII):
             raise ValueError(f"{name} is `{text}`, it must be a number from 1 to 99999")
         return int(text)
 
     optional = ("a_dst", "b_dst", "ak1", "bk1", "m_per_xdl", "m_xdl_per_wave", "n_xdl_per_wave", "c", "groups_to_merge")
+    transposition = ("transpose_src", "transpose_dst") if transposes else ()
     numbers: dict[str, Any] = {name: number(name) for name in ("block_size", "m", "n")}
     numbers |= {name: number(name) if name in values else 1 for name in ("a", "b")}
-    numbers |= {name: number(name) for name in optional if name in values}
+    numbers |= {name: number(name) for name in (*optional, *transposition) if name in values}
     if "k1" in values:
         numbers |= {"ak1": number("k1"), "bk1": number("k1")}
     numbers["k"] = number("k0") * number("k1") if "k0" in values else number("k")
     if "pipeline" in values:
         numbers["pipeline"] = int(values["pipeline"][-1]) if values["pipeline"][-1:].isdecimal() else None
-    for name in ("transpose_src", "transpose_dst"):
-        if name in values:
-            numbers[name] = number(name, values[name].rpartition(":")[2])
-    if parsed.serialised:
-        layout = "/".join(values[f"{tensor}_layout"] for tensor in ("in", "wei", "out"))
-        compute = (values["a_compute"], values["b_compute"])
-        dtype = dtype_of(tuple(values[f"{tensor}_type"] for tensor in ("in", "wei", "out")), compute)
-    elif asked.layout and asked.dtype:
-        layout, dtype = layout_of(asked.layout, operation), dtype_of(asked.dtype)
-    else:
-        raise ValueError("a type string has no layout and data type: give --layout and --dtype, or name the file so")
-    family = FAMILY_OF[parsed.name]
-    return Row(family=family, operation=operation, layout=layout, dtype=dtype, conv_spec=values["conv_spec"], **numbers)
+    return numbers
+
+
+def _last_word(text: str) -> str:
+    """`Intrawave` of `BlkGemmPipelineScheduler:Intrawave`."""
+    return text.rpartition(":")[2]
 
 
 def spec_text(rows: Iterable[Imported], source: str) -> str:

@@ -18,7 +18,9 @@ _CLASSES = [
     (row, name, operation, family.name)
     for family in FAMILIES.values()
     for operation in family.operations
-    if (row := family.ck_class(operation)) is not None
+    if (usual := family.ck_class(operation)) is not None
+    for row in (usual, usual.pipelined)
+    if row is not None
     for name in (row.name, row.fused)
     if name
 ]
@@ -32,6 +34,13 @@ TRANSPOSING: Mapping[str, tuple[str, ...]] = {
 SERIALISED: Mapping[str, tuple[str, ...]] = {
     name: row.serialised for row, name, _, _ in _CLASSES if row.serialised and name == row.name
 }
+# Template arguments that concern the copy of a tile to LDS and its place there: ckgen has rules of its own for them.
+OF_COPY = frozenset(
+    (
+        "c_cluster",
+        *(f"{part}_{word}" for part in "ab" for word in ("cluster", "order", "source_order", "dimension", "extra")),
+    )
+)
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*<(?P<arguments>.*)>\s*", re.ASCII | re.DOTALL)
 
 

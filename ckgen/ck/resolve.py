@@ -13,15 +13,15 @@ from ckgen.instance.checker import Checker
 from ckgen.instance.instance import CONV_SPECS, Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.products import Kind, build
-from ckgen.spec.types import Operands, Tile, Transpose, Vector
+from ckgen.spec.types import PIPELINES, Operands, Tile, Transpose, Vector
 
 _ATOMS = (16, 32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The numbers of a row; None where its notation does not have them. `k` is GEMM-K of the block, `pipeline` the
-    version of CK's pipeline."""
+    """The numbers of a row; None where its notation does not have them. `k` is GEMM-K of the block, `pipeline` and
+    `scheduler` are CK's pipeline."""
 
     family: str
     operation: str
@@ -43,6 +43,7 @@ class Row:
     m_xdl_per_wave: int | None = None
     n_xdl_per_wave: int | None = None
     pipeline: int | None = None
+    scheduler: str = ""
     groups_to_merge: int | None = None
     transpose_src: int | None = None
     transpose_dst: int | None = None
@@ -108,9 +109,16 @@ def keys_of(values: Mapping[str, Any], row: Row) -> dict[str, Any]:
     return keys
 
 
+def _gives_pipeline(row: Row) -> bool:
+    """True for a row of a class with pipelines whose family has the keys for them."""
+    return FAMILIES[row.family].pipelines and row.scheduler != ""
+
+
 def _unknown_words(row: Row) -> tuple[Refusal, ...]:
     operation = OPERATIONS[row.operation]
     known = {"layout": operation.layouts, "dtype": operation.dtypes, "conv_spec": tuple(CONV_SPECS)}
+    if _gives_pipeline(row) and row.pipeline not in PIPELINES.values():
+        return (Refusal("ck-argument", f"no family has pipeline v{row.pipeline}"),)
     return tuple(
         Refusal(f"foreign-{key.replace('_', '-')}", f"{row.operation} has no {key} {getattr(row, key)}")
         for key, words in known.items()
@@ -144,7 +152,9 @@ def _values(row: Row, atom: int) -> dict[str, Any]:
 
 def _of_family(kind: Kind, values: Mapping[str, Any], row: Row) -> dict[str, Any]:
     """The keys that only rows of some classes give; other numbers than those of an instance differ later."""
-    if not FAMILIES[row.family].merges_groups:
+    if _gives_pipeline(row):
+        return {"pipeline_version": f"v{row.pipeline}", "scheduler": row.scheduler}
+    if not FAMILIES[row.family].transposes:
         return {}
     versions = {build(kind, {**values, "stages": stages}).ck_pipeline: stages for stages in (1, 2)}
     return {"stages": versions.get(row.pipeline or 0, 1), "groups_to_merge": row.groups_to_merge}

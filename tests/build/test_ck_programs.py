@@ -140,13 +140,17 @@ def test_class_templates_of_two_stages_wmma_and_dl(programs: Path) -> None:
         "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
         "DeviceGroupedConvBwdWeight_Wmma_CShuffle",
         "DeviceGroupedConvBwdWeight_Dl",
+        "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffleV3_DirectLoad",
+        "DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffleV3_Large_Tensor",
     ]
     assert [line.rpartition(", ")[2] for line in lines[2:6]] == ["1>", "4>", "4>", "8>"]
     ends = ", 4, TransposeTransferSrcScalarPerVector: 1, TransposeTransferDstScalarPerVector: 4>"
     assert "<64, 32, 64, 32, Default, 8, 1, 2, 4, 4, 4, 4, 1, 1, 1, " in lines[8] and lines[8].endswith(ends)
     assert lines[9].endswith("<128, 64, 64, 4, Default, 8, 1, 8, 1, 8, 1, 1, 1>")
     assert lines[10].endswith("<256, 128, 128, 16, Default, 2>")
-    assert lines[-1] == "two-stage 1111, WMMA 11, DL 11, V3 111"
+    assert lines[11].endswith("<256, 128, 64, 32, 8, 8, Default, 32, 32, 2, 1, 8, 8, 1, 1>")
+    assert lines[12].endswith("<256, 128, 64, 32, 8, 8, Filter1x1Stride1Pad0, 32, 32, 2, 1, 8, 8, 1, 1>")
+    assert lines[-1] == "two-stage 1111, WMMA 11, DL 11, V3 1111"
 
 
 @pytest.mark.compiles
@@ -161,7 +165,7 @@ def test_class_template_with_d_tensors_on_random_problems(programs: Path) -> Non
 @pytest.mark.compiles
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not here")
 @pytest.mark.parametrize(
-    ("source", "kernels"), [("class_templates", 5), ("other_class_templates", 11), ("fused_class_templates", 12)]
+    ("source", "kernels"), [("class_templates", 5), ("other_class_templates", 17), ("fused_class_templates", 12)]
 )
 def test_class_templates_compile_with_hipcc(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, kernels: int

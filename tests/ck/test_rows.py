@@ -98,6 +98,9 @@ def test_each_row_comes_back_unchanged(kind: str, dtype: str, table: str) -> Non
 
 
 TWO_STAGE = "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle"
+INTRAWAVE, INTERWAVE = (f"BlkGemmPipelineScheduler: {word}wave" for word in ("Intra", "Inter"))
+VERSION = "BlkGemmPipelineVersion"
+V3 = f"{WEIGHT}V3<64, 32, 64, 32, Default, 8, 1, 2, 4, 4, 4, 4, 1, 1, 2, "
 # CK 8e22e1ae, device_grouped_conv_bwd_weight_two_stage_xdl_instance.hpp, with one of the two pipelines each.
 TWO_STAGE_ROWS = [
     "64, 16, 16, 32, Default, 8, 1, 1, 1, 4, 1, 4, 1, 1, 1|v2, 1",
@@ -185,8 +188,12 @@ def test_all_template_arguments_make_the_same_instance() -> None:
     kept = [i for i in rows_of_full() if i.operation == BWD_WEIGHT and i.family == "xdl"]
     made = [i for i in kept if not i.generic and i.function == "PassThrough"]
     assert len(made) > 500
-    assert all(serialised(i) is None for i in rows_of_full() if not has_entry(i))
-    for instance in made:
+    assert sum(i.given_pipeline for i in made) > 30
+    merged = [i for i in rows_of_full() if i.family == "two_stage"]
+    assert len(merged) > 100
+    without = [i for i in rows_of_full() if i.family in ("wmma", "dl") or i.operation == BWD_DATA]
+    assert without and all(serialised(i) is None for i in without)
+    for instance in (*made, *merged):
         text = serialised(instance)
         assert text is not None
         resolved = resolve_text(text, Asked(), CHECKER)
@@ -198,7 +205,7 @@ def test_all_template_arguments_make_the_same_instance() -> None:
 def test_the_dispatchers_entries_come_back_unchanged(operation: str, dtype: str) -> None:
     layout = LAYOUTS["weight" if operation == BWD_WEIGHT else "data"][0]
     chosen = [i for i in rows_of_full() if (i.operation, i.layout, i.dtype) == (operation, layout, dtype)]
-    chosen = [i for i in chosen if i.function == "PassThrough" and not i.generic]
+    chosen = [i for i in chosen if i.function == "PassThrough" and not i.generic and has_entry(i)]
     written = dispatcher_file(chosen)
     assert written["layout"] == "nhwgc" and written["datatype"] == {"f16": "fp16", "f32": "fp32"}[dtype]
     found = list(read_dispatcher(loads(json.dumps(written, indent=1)), CHECKER))
@@ -250,7 +257,9 @@ def test_a_malformed_entry_is_wrong_input_with_its_line(change: dict[str, object
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        (f"{WEIGHT}V3<2,NHWGC>", "ck-class"),
+        (f"{WEIGHT}_Explicit_Xdl<GemmXdl<Default, CRR> BlkSize: 256, WaveMap: 4x4>", "ck-class"),
+        (f"{V3}{INTRAWAVE}, {VERSION}: v6>", "ck-argument"),
+        (f"{V3}{INTERWAVE}, {VERSION}: v5>", "scheduler-pipeline"),
         (f"{WEIGHT}<64, 64, 64, 4, OddC, 8, 2, 2, 2, 4, 2, 4, 1, 1, 2>", "foreign-conv-spec"),
         (f"{WEIGHT}<64, 64, 64, 4, Default, 8, 1, 4, 2, 4, 2, 4, 1, 1, 2>", "ck-waves"),
         (f"{WEIGHT}<64, 64, 64, 4, Default, 8, 3, 2, 2, 4, 2, 4, 1, 1, 2>", "ck-waves"),
@@ -264,14 +273,42 @@ def test_a_rule_stands_against_a_type_string(text: str, rule: str) -> None:
     assert resolved.instance is None and resolved.refusals[0].rule == rule
 
 
-def test_a_cluster_that_no_key_gives_is_named() -> None:
-    instance = next(i for i in rows_of_full() if i.operation == BWD_WEIGHT and not i.generic)
-    text = str(serialised(instance))
-    cluster = parse(text).values["a_cluster"]
-    resolved = resolve_text(text.replace(cluster, "Seq(1,4,1,64)", 1), Asked(), CHECKER)
-    assert [refusal.message for refusal in resolved.refusals] == [
-        f"argument 22 (a_cluster) is Seq(1,4,1,64), by rule {cluster}"
-    ]
+def test_the_copy_of_a_tile_to_lds_is_ckgens_own() -> None:
+    """Clusters of threads, the order of their accesses and the padding of LDS do not stand against a row."""
+    for family in ("xdl", "two_stage"):
+        instance = next(i for i in rows_of_full() if (i.operation, i.family, i.generic) == (BWD_WEIGHT, family, False))
+        text = str(serialised(instance))
+        cluster = parse(text).values["a_cluster"]
+        assert resolve_text(text.replace(cluster, "Seq(1,4,1,64)", 1), Asked(), CHECKER).instance == instance
+
+
+# rocm-libraries 6170451c, projects/composablekernel/experimental/grouped_convolution_tile_instances, nhwgc_fp16.conf.
+V3_ROW = (
+    f"{WEIGHT}V3<2,NHWGC,GKYXC,NHWGK,fp16,fp16,fp16,fp32,PassThrough,PassThrough,PassThrough,Default,64,32,64,32,8,32,32,1,2,"
+    "Seq(4,8,1),Seq(2,0,1),Seq(1,0,2),1,4,4,false,Seq(4,16,1),Seq(2,0,1),Seq(1,0,2),1,4,4,false,1,1,Seq(1,8,1,8),2,"
+    "Intrawave,v5,fp16,fp16,0,1>"
+)
+
+
+def test_a_row_of_the_class_with_pipelines_comes_back_unchanged() -> None:
+    resolved = resolve_text(V3_ROW, Asked(), CHECKER)
+    assert resolved.instance is not None and serialised(resolved.instance) == V3_ROW
+    assert (resolved.keys["pipeline_version"], resolved.keys["scheduler"]) == ("v5", "Intrawave")
+    text = f"{V3}{INTRAWAVE}, {VERSION}: v5>"
+    assert type_string(resolved.instance) == text
+    assert resolve_text(text, Asked("nhwgc", "fp16"), CHECKER).instance == resolved.instance
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("1,1>", "argument 44 (direct_load) is 1, by rule 0"),
+        ("0,2>", "argument 45 (groups_to_merge) is 2, by rule 1"),
+    ],
+)
+def test_arguments_that_change_the_kernel_stand_against_a_row_with_a_pipeline(end: str, said: str) -> None:
+    resolved = resolve_text(V3_ROW.removesuffix("0,1>") + end, Asked(), CHECKER)
+    assert resolved.instance is None and [refusal.message for refusal in resolved.refusals] == [said]
 
 
 @pytest.mark.parametrize("text", ["Dev", "Dev<1> 2", f"{WEIGHT}<1, 2>", f"{WEIGHT}<a{', 1' * 14}>"])

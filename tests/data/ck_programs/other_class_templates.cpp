@@ -4,6 +4,7 @@
 
 #include "ck/tensor_operation/gpu/device/impl/device_convnd_bwd_data_nwc_kxc_nwk_dl.hpp"
 #include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_data_multiple_d_wmma_cshuffle.hpp"
+#include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_data_multiple_d_xdl_cshuffle_v3.hpp"
 #include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_dl.hpp"
 #include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_two_stage_xdl_cshuffle.hpp"
 #include "ck/tensor_operation/gpu/device/impl/device_grouped_conv_bwd_weight_wmma_cshuffle.hpp"
@@ -60,6 +61,14 @@ using DataWmma = tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Wmm
     S<4, 16, 1>, S<1, 0, 2>, S<1, 0, 2>, 2, 8, 8, true,
     S<8, 8, 1>, S<0, 2, 1>, S<0, 2, 1>, 1, 8, 8, true,
     1, 1, S<1, 32, 1, 2>, 8>;
+template <DataSpec Spec, bool DirectLoad, bool LargeTensors>
+using DataV3 = tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffleV3<
+    2, NHWGK, GKYXC, Tuple<>, NHWGC, half_t, half_t, float, half_t, Tuple<>, half_t, PassThrough, PassThrough, PassThrough,
+    Spec, true, true, 256, 128, 64, 32, 8, 8, 32, 32, 2, 1,
+    S<4, 64, 1>, S<1, 0, 2>, S<1, 0, 2>, 2, 8, 1, 0,
+    S<4, 8, 8>, S<0, 2, 1>, S<0, 2, 1>, 1, 8, 1, 0,
+    1, 1, S<1, 64, 1, 4>, 8, BlockGemmPipelineScheduler::Intrawave, BlockGemmPipelineVersion::v1, half_t, half_t, DirectLoad,
+    LargeTensors>;
 using DenseDl = tensor_operation::device::DeviceConvNdBwdDataNwcKxcNwk_Dl<
     2, half_t, half_t, half_t, float, PassThrough, PassThrough, PassThrough, DataSpec::Default,
     256, 128, 128, 16, 2, 4, 4, 1, S<8, 2>, S<8, 2>,
@@ -100,11 +109,18 @@ int main() {
     const bool wmma = weight<WeightWmma, In3d>(in_3d, 1) && refuses_split_k<WeightWmma, In3d>(in_3d);
     const bool dl = weight<WeightDl, In1d>(in_1d, 1) && refuses_split_k<WeightDl, In1d>(in_1d);
     const bool data_wmma = grouped<DataWmma>(problem());
+    // C and K are multiples of the vectors of 8.
+    const ck::utils::conv::ConvParam unit(2, 2, 3, 24, 8, {1, 1}, {9, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0});
+    const bool data_v3 = grouped<DataV3<DataSpec::Default, true, false>>(problem()) &&
+                         grouped<DataV3<DataSpec::Filter1x1Stride1Pad0, false, true>>(unit) &&
+                         !grouped<DataV3<DataSpec::Filter1x1Stride1Pad0, false, true>>(problem());
+    std::cout << DataV3<DataSpec::Default, true, false>{}.GetTypeString() << std::endl
+              << DataV3<DataSpec::Filter1x1Stride1Pad0, false, true>{}.GetTypeString() << std::endl;
     const bool dense_dl = dense<DenseDl>({2, 1, 3, 8, 16, {3, 2}, {7, 6}, {2, 1}, {1, 2}, {1, 1}, {1, 0}});
     std::cout << "two-stage " << two_stage << merged << of_single << planes << ", WMMA " << wmma << data_wmma << ", DL "
-              << dl << dense_dl << ", V3 " << interwave << odd_channels << v3_merged << std::endl;
+              << dl << dense_dl << ", V3 " << interwave << odd_channels << v3_merged << data_v3 << std::endl;
     return interwave && odd_channels && v3_merged && two_stage && merged && of_single && planes && wmma && dl &&
-                   data_wmma && dense_dl
+                   data_wmma && dense_dl && data_v3
                ? EXIT_SUCCESS
                : EXIT_FAILURE;
 }

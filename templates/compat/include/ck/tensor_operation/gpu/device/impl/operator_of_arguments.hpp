@@ -143,7 +143,7 @@ struct MergedTile : OneGroup {
 
 // CK's type string: a name and values in angle brackets.
 template <class First, class... Values>
-std::string type_string(const char* name, const First& first, const Values&... values) {
+std::string type_string(const std::string& name, const First& first, const Values&... values) {
     std::ostringstream text;
     text << name << '<' << first;
     ((text << ", " << values), ...);
