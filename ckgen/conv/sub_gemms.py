@@ -82,9 +82,11 @@ class SubGemm:
         """Filter taps that reach each position."""
         return prod(axis.taps.count for axis in self.axes)
 
-    def gemm(self, problem: ConvProblem) -> tuple[int, int, int]:
-        """(M, N, K) for one group."""
-        return problem.batch * self.positions, problem.c, problem.k * self.taps
+    def gemm(self, problem: ConvProblem, row_vector: int = 1) -> tuple[int, int, int]:
+        """(M, N, K) for one group; a row of the image counts as whole vectors of ``row_vector`` positions."""
+        row = self.axes[-1].positions.count
+        rows = self.positions // row * (-(-row // row_vector) * row_vector)
+        return problem.batch * rows, problem.c, problem.k * self.taps
 
 
 @dataclass(frozen=True, slots=True)

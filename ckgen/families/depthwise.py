@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil, gcd
+from operator import le
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
-from ckgen.families.counts import ceil_div, saturated
+from ckgen.families.counts import CEILING, ceil_div, saturated
 from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
@@ -28,6 +30,7 @@ BLOCK_SIZE = 256
 SINGLE_ROWS = 16  # filter rows that a sweep never has: one row at a time comes after all sweeps, single groups last
 POSITIONS = 4  # per strip: neighbouring taps share most of their values, and the sums fit registers
 WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
+SUM_BYTES = 4
 
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
@@ -162,6 +165,7 @@ class Depthwise(Family):
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
     own_sums: tuple[str, ...] = (BWD_DATA,)
+    single_channel: bool = True
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         vectors = max(1, n_per_block * DTYPES[dtype].elem_bytes // ACCESS_BYTES)
@@ -197,8 +201,9 @@ class Depthwise(Family):
         return True
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
-        """True for groups of one input channel, and for vectors of groups with one output channel."""
-        if problem.c != 1:
+        """True for groups of one input channel, for vectors of groups with one output channel, and for filters that a
+        sweep can have."""
+        if problem.c != 1 or (instance.stages > 1 and not _TAKES_SWEEP[instance.operation](instance, problem)):
             return False
         return instance.a_vector == 1 or (problem.k == 1 and problem.groups % instance.a_vector == 0)
 
@@ -227,15 +232,61 @@ class Depthwise(Family):
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         """The work of the busiest compute unit; workgroups divide positions evenly, whatever split_k is."""
         taps, rows = instance.m_per_block, instance.stages
-        passes = ceil_div(problem.filter[-1], taps)
-        if problem.ndim > 1:
-            passes *= ceil_div(problem.filter[-2], rows) * saturated(problem.filter[:-2])
-        longest = (max(sizes) for sizes in zip(problem.input, problem.output, strict=True))
-        positions = saturated((problem.batch, *longest))
+        passes, image = _PASSES[instance.operation](instance, problem)
+        positions = saturated((problem.batch, *image))
         tiles = positions / instance.k_per_block * ceil_div(problem.groups, instance.n_per_block) * passes
         bound = self.bound(instance, rates, code.roles, code.groups)
         return Work(1, tiles / rates.units, bound, 1, instance.n_per_block * taps * rows)
 
+
+def _unit(instance: Fields, ndim: int) -> tuple[int, ...]:
+    """Taps of each dimension that are multiplied at once."""
+    return (1, 1, instance.stages, instance.m_per_block)[-ndim:]
+
+
+def _reaching(problem: ConvProblem, axis: int) -> tuple[int, int, int]:
+    """For a dimension in backward data: the most taps that reach one position, the distance of positions that taps
+    reach, and the distance in the output of neighbouring taps of a position."""
+    common = gcd(problem.strides[axis], problem.dilations[axis])
+    classes = problem.strides[axis] // common
+    return ceil_div(problem.filter[axis], classes), common, problem.dilations[axis] // common
+
+
+def _weight_sweeps(instance: Fields, problem: ConvProblem) -> bool:
+    """True if an instance with sums for several filter rows takes the filter, as templates/src/plan checks it."""
+    return all(problem.dilations[axis] % problem.strides[axis] == 0 for axis in (-1, -2))
+
+
+def _data_sweeps(instance: Fields, problem: ConvProblem) -> bool:
+    taps = [_reaching(problem, axis)[0] for axis in range(problem.ndim)]
+    weights = saturated((problem.k, *taps[:-1], instance.m_per_block, instance.n_per_block))
+    fits = all(map(le, taps[-2:], (instance.stages, instance.m_per_block)))
+    return fits and weights * SUM_BYTES <= instance.lds_bytes
+
+
+def _weight_passes(instance: Fields, problem: ConvProblem) -> tuple[float, tuple[int, ...]]:
+    """The number of times that backward weight multiplies each position, by a unit of taps, and the positions."""
+    image = tuple(max(sizes) for sizes in zip(problem.input, problem.output, strict=True))
+    return saturated((problem.k, *map(ceil_div, problem.filter, _unit(instance, problem.ndim)))), image
+
+
+def _data_passes(instance: Fields, problem: ConvProblem) -> tuple[float, tuple[int, ...]]:
+    """The same for backward data. A sweep has all taps of its filter; else a workgroup leaves out taps that meet the
+    output from none of its positions."""
+    passes, inner = float(problem.k), 1
+    for axis in reversed(range(problem.ndim)):
+        taps, common, shift = _reaching(problem, axis)
+        positions = ceil_div(problem.input[axis], problem.strides[axis])
+        tile = min(positions, ceil_div(instance.k_per_block, inner))
+        if instance.stages == 1:
+            taps = min(taps, ceil(taps * problem.output[axis] / positions + (tile - 1) / shift))
+        passes *= ceil_div(taps, _unit(instance, problem.ndim)[axis]) / common
+        inner = saturated((inner, positions))
+    return min(passes, CEILING), problem.input
+
+
+_PASSES = {BWD_WEIGHT: _weight_passes, BWD_DATA: _data_passes}
+_TAKES_SWEEP = {BWD_WEIGHT: _weight_sweeps, BWD_DATA: _data_sweeps}
 
 DEPTHWISE = Depthwise(
     name="depthwise",

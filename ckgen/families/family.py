@@ -41,6 +41,8 @@ REASONS = {
 
 # The products of mma.sync in the time that one value takes from the cache, on an H200; the C++ selector has it too.
 MACS_A_VALUE = 64
+# K channels that a tap takes at least in backward data: a slot of LDS of 16-bit elements. The C++ selector has it too.
+TAP_SLOT = 8
 
 
 class Coverage(NamedTuple):
@@ -80,6 +82,7 @@ class Family(ABC):
     amd_only: bool = False  # no kernel of it exists for NVIDIA
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
+    single_channel: bool = False  # a group has one input channel
     own_sums: tuple[str, ...] = ()  # operations for which, with a function, no second kernel adds partial sums
     reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
     ck_unit: str = ""  # rows of the classes with this unit in CK's tables are instances of it
@@ -87,7 +90,8 @@ class Family(ABC):
     ck_flag: str = ""  # key of CK's dispatcher that is true for its rows and false for others
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
-    merges_groups: bool = False  # the spec may give the keys `groups_to_merge` and `transpose`
+    merges_groups: tuple[str, ...] = ()  # operations for which the spec may give the key `groups_to_merge`
+    transposes: bool = False  # the spec may give the key `transpose`; CK's rows name the pipeline and merged groups
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
     reasons: Mapping[str, str] = field(repr=False)
@@ -170,6 +174,8 @@ class Family(ABC):
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
+        if instance.row_vector > 1:  # a vector is loaded from inside a plane
+            return instance.row_vector <= saturated(problem.output)
         return self.fills(instance, problem, OPERATIONS[instance.operation].a, instance.a_vector)
 
     def merged(self, instance: Fields, problem: ConvProblem) -> int:
@@ -178,9 +184,9 @@ class Family(ABC):
 
     def fills(self, instance: Fields, problem: ConvProblem, tensor: TensorName, vector: int) -> bool:
         """True if the contiguous elements of a tensor are whole vectors. Merged groups have more channels, a last tile
-        of fewer groups has fewer."""
+        of fewer groups has fewer. No vector of a weight reaches over groups."""
         elements = problem.run_of(tensor, instance.layout)
-        if not LAYOUTS[instance.layout].channels_last_in(tensor):
+        if tensor == "wei" or not LAYOUTS[instance.layout].channels_last_in(tensor):
             return elements % vector == 0
         return elements * self.merged(instance, problem) % vector == 0 and elements * problem.groups % vector == 0
 
@@ -199,7 +205,7 @@ class Family(ABC):
         sizes, tile = OPERATIONS[instance.operation].extents(problem), self.coverage(instance)
         columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
         groups, merged = problem.groups, self.merged(instance, problem)
-        rows = ceil_div(saturated((*sizes.m, merged)), tile.m)
+        rows = ceil_div(saturated((*sizes.m, merged if OPERATIONS[instance.operation].merged.m else 1)), tile.m)
         if tile.all_groups:
             return saturated((rows, ceil_div(saturated((columns, groups)), tile.n)))
         return saturated((rows, ceil_div(groups, merged), ceil_div(saturated((columns, merged)), tile.n)))
@@ -207,7 +213,12 @@ class Family(ABC):
     def values_per_term(self, instance: Fields, problem: ConvProblem) -> int:
         """Values that a tile reads per term of its sums, including those outside the tensor."""
         tile = self.coverage(instance)
-        return max(tile.values, saturated((tile.macs, *problem.filter)) // MACS_A_VALUE)
+        values = max(tile.values, saturated((tile.macs, *problem.filter)) // MACS_A_VALUE)
+        merged = self.merged(instance, problem)
+        if merged == 1 or not OPERATIONS[instance.operation].merged.k:
+            return values
+        # A tap of merged groups has the channels of all. One group's take at least a slot of LDS.
+        return saturated((values, ceil_div(saturated((problem.k, merged)), TAP_SLOT))) // ceil_div(problem.k, TAP_SLOT)
 
     # Cost.
 
@@ -229,12 +240,13 @@ class Family(ABC):
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         """The work of the busiest compute unit for a problem."""
         merged = self.merged(instance, problem)
+        m_factor, n_factor, k_factor = (merged if grows else 1 for grows in OPERATIONS[instance.operation].merged)
         tiled = [  # tiles of C, and tiles along GEMM-K of each
             (
-                ceil(merged * m / instance.m_per_block) * ceil(merged * n / instance.n_per_block),
-                ceil(k / instance.k_per_block),
+                ceil(m_factor * m / instance.m_per_block) * ceil(n_factor * n / instance.n_per_block),
+                ceil(k_factor * k / instance.k_per_block),
             )
-            for m, n, k in OPERATIONS[instance.operation].products(problem)
+            for m, n, k in instance.products(problem)
         ]
         groups = ceil_div(problem.groups, merged)
         outputs = sum(count for count, _ in tiled) * groups

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import LAYOUTS
-from ckgen.operations.operation import OPERATIONS
+from ckgen.conv.problem import ConvProblem
+from ckgen.operations.operation import OPERATIONS, Gemm
 
 
 class Fields:
@@ -88,6 +89,17 @@ class Fields:
     def pointwise(self) -> bool:
         """True if the kernel only takes 1x1 filters with stride 1 and no padding."""
         return self.conv_spec == "Filter1x1Stride1Pad0"
+
+    @property
+    def row_vector(self) -> int:
+        """Backward data: a_vector if filter taps shift vectors of positions, so that a row of the image counts as whole
+        vectors; else 1."""
+        shifts = self.c_m_major and not self.a_channels_last and not self.pointwise
+        return self.a_vector if shifts else 1
+
+    def products(self, problem: ConvProblem) -> tuple[Gemm, ...]:
+        """(M, N, K) of each matrix product of one group, as its kernel counts them."""
+        return OPERATIONS[self.operation].products(problem, self.row_vector)
 
     @property
     def any_filter(self) -> int:

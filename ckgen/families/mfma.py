@@ -18,7 +18,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, k_major, single, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, Atom, find_atom
-from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 
 DOUBLE_LDS = 4  # the pipeline with two LDS buffers
 SHARED_LDS_BYTES = 32 * 1024  # so that two workgroups fit into the LDS that every architecture has
@@ -139,6 +139,7 @@ XDL = Mfma(
     ck_unit="Xdl",
     has_ck_rows=True,
     pipelines=True,
+    merges_groups=(BWD_DATA,),
 )
 # CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
 TWO_STAGE = Mfma(
@@ -147,7 +148,8 @@ TWO_STAGE = Mfma(
     operations=(BWD_WEIGHT,),
     wave_key="block_size",
     loops=("main",),
-    merges_groups=True,
+    merges_groups=(BWD_WEIGHT,),
+    transposes=True,
     ck_unit="TwoStage",
     has_ck_rows=True,
     ck_flag="two_stage",

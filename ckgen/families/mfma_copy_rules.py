@@ -125,13 +125,16 @@ COPY_RULES: tuple[Rule, ...] = (
         id="k1-slots",
         scope="instance",
         condition=(
-            "ak1 == bk1 and (ak1 == k1 or (compute_bytes == 1 and 2 * ak1 == k1"
-            " and ak1 % a_dst_vector == 0 and bk1 % b_dst_vector == 0))"
+            "ak1 == bk1 and (ak1 == k1 or (compute_bytes == 4 and ak1 == 2 * k1) or (compute_bytes == 1"
+            " and 2 * ak1 == k1 and ak1 % a_dst_vector == 0 and bk1 % b_dst_vector == 0))"
         ),
-        sentence="where both operands are transposed, K1 is a slot of 16 bytes, or half a slot of 8-bit elements",
+        sentence=(
+            "where both operands are transposed, K1 is a slot of 16 bytes, two slots of 4-byte elements,"
+            " or half a slot of 8-bit elements"
+        ),
         message="copy_k1 of {ak1} (A) and {bk1} (B) elements of {compute_bytes} bytes, a slot has {k1}",
-        help="leave `copy_k1` out: CK's K1 is 16 bytes in every such row, or 8 elements of 8 bits",
-        reason="A and B are both transposed, so K1 only bounds LDS writes; CK's rows have these two.",
+        help="leave `copy_k1` out: CK's K1 is 16 bytes in every such row, or 8 elements of 4 bytes or of 8 bits",
+        reason="A and B are both transposed, so K1 only bounds LDS writes; CK's rows have these three.",
         blame=("copy_k1",),
         operations=TRANSPOSED,
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -101,6 +101,18 @@ RULES: tuple[Rule, ...] = (
             " channels of one product."
         ),
         blame=("groups_to_merge", "layout", "generic"),
+        operations=(BWD_WEIGHT,),
+    ),
+    Rule(
+        id="data-groups-to-merge",
+        scope="domain",
+        condition="groups_to_merge == 1 or (groups_to_merge <= 32 and not groups_outermost and not generic)",
+        sentence="at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW",
+        message="{groups_to_merge} merged groups of {layout}",
+        help="use 1 to 32 groups and a layout like NHWGK/GKYXC/NHWGC or NGKHW/GKYXC/NGCHW",
+        reason="The channels of neighbouring groups are then those of one product, whose weight has zeros.",
+        blame=("groups_to_merge", "layout", "generic"),
+        operations=(BWD_DATA,),
     ),
     Rule(
         id="transpose-widths",
@@ -236,20 +248,21 @@ RULES: tuple[Rule, ...] = (
         id="channels-first-vectors",
         scope="domain",
         condition=(
-            "(a_channels_last or a_vector == 1 or a_k_major or pointwise)"
+            "(a_channels_last or a_vector == 1 or a_k_major or pointwise or (c_m_major and elem_bytes > 1))"
             " and (b_channels_last or b_vector == 1 or pointwise or (b_k_major and elem_bytes > 1 and k1 > 1))"
         ),
         sentence=(
             "where channels do not come last, an operand that filter taps shift is read one element at a time,"
-            " unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight,"
-            " in elements of at least 16 bits"
+            " unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or"
+            " the output of backward data, in elements of at least 16 bits"
         ),
         message="vectors of {a_vector} (A) and {b_vector} (B) elements, layout {layout}, conv_spec {conv_spec}",
         help="give `vector` 1 for that operand, or take Filter1x1Stride1Pad0 or a layout with the channels last",
         reason=(
             "Positions are contiguous in a layout like NGCHW, and a tap shifts them to any alignment and into the"
             " padding. Only backward weight reads its output without taps. Its input may be read in vectors where the"
-            " output is as large and the stride 1: the problem decides. Taps part the channels of a GKCYX weight."
+            " output is as large and the stride 1: the problem decides. Backward data counts the rows of an image in"
+            " whole vectors of its output. Taps part the channels of a GKCYX weight."
         ),
         blame=("vector", "layout", "conv_spec"),
     ),

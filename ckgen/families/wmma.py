@@ -12,6 +12,7 @@ from ckgen.families.mfma_derived import DERIVED, replaced
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.hardware.archs import SIMDS_PER_CU, WMMA_ARCHES, Atom, find_atom
+from ckgen.operations.operation import BWD_DATA
 
 WAVE = 32  # threads
 ATOM = 16  # rows and columns
@@ -112,4 +113,5 @@ WMMA = Wmma(
     wave_key="block_size",
     loops=("main",),
     ck_unit="Wmma",
+    merges_groups=(BWD_DATA,),
 )

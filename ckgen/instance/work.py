@@ -6,7 +6,6 @@ from math import prod
 
 from ckgen.conv.problem import ConvProblem
 from ckgen.instance.instance import Instance
-from ckgen.operations.operation import OPERATIONS
 
 
 def padded_macs(instance: Instance, problem: ConvProblem) -> int:
@@ -14,5 +13,5 @@ def padded_macs(instance: Instance, problem: ConvProblem) -> int:
     tile = (instance.m_per_block, instance.n_per_block, instance.k_per_block)
     return problem.groups * sum(
         prod(-(-size // block) * block for size, block in zip(gemm, tile, strict=True))
-        for gemm in OPERATIONS[instance.operation].products(problem)
+        for gemm in instance.products(problem)
     )

@@ -16,7 +16,7 @@ from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.layout import OWN_LAYOUTS
 from ckgen.conv.problem import ConvProblem
 from ckgen.conv.sub_gemms import decompose, tilde
-from ckgen.operations.record import CkRows, Extents, Gemm, Operation
+from ckgen.operations.record import CkRows, Extents, Gemm, MergedExtents, Operation
 
 
 def backward_data(problem: ConvProblem, out: Array, wei: Array) -> Float64:
@@ -76,8 +76,8 @@ def torch_backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) ->
 
 
 @lru_cache(maxsize=64)  # a prediction of each instance and split_k asks for them
-def _products(problem: ConvProblem) -> tuple[Gemm, ...]:
-    return tuple(sub.gemm(problem) for sub in decompose(problem).sub_gemms)
+def _products(problem: ConvProblem, row_vector: int = 1) -> tuple[Gemm, ...]:
+    return tuple(sub.gemm(problem, row_vector) for sub in decompose(problem).sub_gemms)
 
 
 def _extents(problem: ConvProblem) -> Extents:
@@ -96,6 +96,7 @@ BWD_DATA = Operation(
     b="wei",
     order=("out", "wei", "in"),
     gemm_k="K",
+    merged=MergedExtents(m=False, n=True, k=True),
     own_d_layouts=OWN_LAYOUTS,
     small_vector=1,
     products=_products,

@@ -13,7 +13,7 @@ from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.record import CkRows, CppClass, Extents, Operation
+from ckgen.operations.record import CkRows, CppClass, Extents, MergedExtents, Operation
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -70,6 +70,25 @@ def torch_backward_weight(torch: Any, problem: ConvProblem, in_: Any, out: Any) 
     return wei
 
 
+def _template(k: str, more: tuple[str, ...]) -> tuple[str, ...]:
+    """All template arguments of a class; `k` is the one for GEMM-K of the block, `more` are those after the widths."""
+    return (
+        *("ndim", "in_layout", "wei_layout", "out_layout", "in_type", "wei_type", "out_type", "acc_type"),
+        *("in_op", "wei_op", "out_op", "conv_spec", "block_size", "m", "n", k, "k1", "m_per_xdl", "n_per_xdl"),
+        *("m_xdl_per_wave", "n_xdl_per_wave"),
+        *("a_cluster", "a_order", "a_source_order", "a_dimension", "a", "a_dst", "a_extra"),
+        *("b_cluster", "b_order", "b_source_order", "b_dimension", "b", "b_dst", "b_extra"),
+        *("shuffle_m", "shuffle_n", "c_cluster", "c"),
+        *more,
+    )
+
+
+# Arguments of type strings of classes that print GEMM-K of the block.
+_OF_BLOCK = (
+    *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
+    *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
+)
+
 BWD_WEIGHT = Operation(
     name="grouped_conv_bwd_weight",
     short="bwd_weight",
@@ -80,9 +99,10 @@ BWD_WEIGHT = Operation(
     b="in",
     order=("in", "wei", "out"),
     gemm_k="NDHW",
+    merged=MergedExtents(m=True, n=True, k=False),
     own_d_layouts=("GC", "G_C"),
     small_vector=None,
-    products=lambda problem: (problem.gemm,),
+    products=lambda problem, row_vector=1: (problem.gemm,),
     extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
     compulsory_bytes=ConvProblem.compulsory_bytes,
     reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
@@ -104,24 +124,26 @@ BWD_WEIGHT = Operation(
             *("block_size", "m", "n", "k0", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
             *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
         ),
-        (
-            *("ndim", "in_layout", "wei_layout", "out_layout", "in_type", "wei_type", "out_type", "acc_type"),
-            *("in_op", "wei_op", "out_op", "conv_spec", "block_size", "m", "n", "k0", "k1", "m_per_xdl", "n_per_xdl"),
-            *("m_xdl_per_wave", "n_xdl_per_wave"),
-            *("a_cluster", "a_order", "a_source_order", "a_dimension", "a", "a_dst", "a_extra"),
-            *("b_cluster", "b_order", "b_source_order", "b_dimension", "b", "b_dst", "b_extra"),
-            *("shuffle_m", "shuffle_n", "c_cluster", "c", "a_compute", "b_compute", "a_transpose", "b_transpose"),
-        ),
+        _template("k0", ("a_compute", "b_compute", "a_transpose", "b_transpose")),
         fused="DeviceGroupedConvBwdWeightMultipleD_Xdl_CShuffle",
+        # Newer versions of CK have it; rocm-libraries' projects/composablekernel at 6170451c lists its rows.
+        pipelined=CkRows(
+            "DeviceGroupedConvBwdWeight_Xdl_CShuffleV3",
+            (*_OF_BLOCK, "scheduler", "pipeline"),
+            _template("k", ("scheduler", "pipeline", "a_compute", "b_compute", "direct_load", "groups_to_merge")),
+        ),
     ),
     more_ck=(
         # For few channels per group: a tile has several groups.
         CkRows(
             "DeviceGroupedConvBwdWeightTwoStage_Xdl_CShuffle",
-            (
-                *("block_size", "m", "n", "k", "conv_spec", "k1", "m_xdl_per_wave", "n_xdl_per_wave"),
-                *("a", "a_dst", "b", "b_dst", "shuffle_m", "shuffle_n", "c"),
-                *("scheduler", "pipeline", "groups_to_merge"),
+            (*_OF_BLOCK, "scheduler", "pipeline", "groups_to_merge"),
+            _template(
+                "k",
+                (
+                    *("scheduler", "pipeline", "groups_to_merge", "a_compute", "b_compute"),
+                    *("transpose_src", "transpose_dst"),
+                ),
             ),
             unit="TwoStage",
             transposing=("transpose_src", "transpose_dst"),

@@ -25,6 +25,14 @@ class Extents(NamedTuple):
     k: tuple[int, ...]
 
 
+class MergedExtents(NamedTuple):
+    """The extents of the matrix product that count the channels of all groups where a tile computes several."""
+
+    m: bool
+    n: bool
+    k: bool
+
+
 class CppClass(NamedTuple):
     """A C++ alias of operators, and the header in ckgen/op that declares it."""
 
@@ -38,7 +46,8 @@ class CkRows:
     prints, `serialised` all template arguments, or is empty if CK's lists give only type strings. `fused` is the class
     of instances with a function, if it is another one; its type strings have the same arguments. `unit` is the word in
     its name that tells it from the operation's other classes. `transposing` names the arguments that follow those of
-    `type_string` if the class copies its tensors to channels-last ones."""
+    `type_string` if the class copies its tensors to channels-last ones. `pipelined` is the class of instances that
+    give a pipeline, if it is another one."""
 
     name: str
     type_string: tuple[str, ...]
@@ -46,6 +55,7 @@ class CkRows:
     fused: str = ""
     unit: str = "Xdl"
     transposing: tuple[str, ...] = ()
+    pipelined: CkRows | None = None
 
     def class_of(self, function: str) -> str:
         """The class of an instance with a function of this name."""
@@ -59,10 +69,11 @@ class Operation:
     `short` is its name in identifiers, after the number of dimensions; `words` is its name in sentences, `results` the
     name of its results in titles. `written` is the tensor that is C; `a` and `b` are the tensors that are read. `order`
     is the order of the tensors in its layouts and in the operator's template parameters. `gemm_k` holds the letters of
-    the axes of A that GEMM-K runs over.
+    the axes of A that GEMM-K runs over. `merged` tells which extents grow where a tile computes several groups.
 
     `products` gives (M, N, K) of each matrix product of one group; it is empty if no filter tap reaches an input
-    position. `extents` gives the sizes that the selector counts with; the C++ operation has the same function.
+    position. Its second argument (default 1) is a number of positions: M counts each row of the image as a multiple of
+    it. `extents` gives the sizes that the selector counts with; the C++ operation has the same function.
     `compulsory_bytes` gives the compulsory traffic without D tensors. `reference` computes the result with numpy in
     float64, in logical order, from the tensors that are read; `torch_reference` does the same with PyTorch, whose
     module is its first argument. `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written
@@ -86,9 +97,10 @@ class Operation:
     b: TensorName
     order: tuple[TensorName, TensorName, TensorName]
     gemm_k: str
+    merged: MergedExtents
     own_d_layouts: tuple[str, ...]  # those of OWN_LAYOUTS that its D tensors may have
     small_vector: int | None  # elements per global access of CK's least demanding rows; None: given by the data type
-    products: Callable[[ConvProblem], tuple[Gemm, ...]] = field(repr=False)
+    products: Callable[..., tuple[Gemm, ...]] = field(repr=False)
     extents: Callable[[ConvProblem], Extents] = field(repr=False)
     compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
     reference: Callable[[ConvProblem, Mapping[TensorName, Any]], Float64] = field(repr=False)

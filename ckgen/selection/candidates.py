@@ -185,18 +185,24 @@ def _overflows(instance: Instance, problem: ConvProblem) -> bool:
     return 0 < FAMILIES[instance.family].kept_rows(instance) < _terms(instance, problem)
 
 
-def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, bool, int, int, bool, str]:
+def _rule_order(instance: Instance, problem: ConvProblem) -> tuple[bool, bool, int, int, bool, int, int, bool, str]:
     """The sort key of instances without measurements. Vectors of the tensors that are read count before those of the
     tensor that is written, which the main loop does not access."""
     family = FAMILIES[instance.family]
     read = saturated((family.tiles(instance, problem), family.values_per_term(instance, problem)))
     read_vectors = instance.a_vector + instance.b_vector
-    # An instance that accesses single elements is no better than the generic one unless it moves less.
-    single = read_vectors + instance.c_vector == 3
+    # Tiles of a matrix product that are filled with single elements are no better than the generic instance unless they
+    # move less. Family depthwise, whose tiles are single positions, wastes nothing.
+    coverage = family.coverage(instance)
+    single = read_vectors + instance.c_vector == 3 and coverage.m * coverage.n > 1
+    # Where merged groups share GEMM-K, groups of one channel are left to family depthwise, and of equal traffic that of
+    # more groups comes first: it has longer rows of memory.
+    merged = family.merged(instance, problem) if OPERATIONS[instance.operation].merged.k else 1
     return (
-        instance.generic or single,
+        instance.generic or single or (merged > 1 and problem.c == 1),
         _overflows(instance, problem),
         read,
+        -merged,
         instance.given_copy,
         -read_vectors,
         -instance.c_vector,

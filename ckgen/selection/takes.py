@@ -22,7 +22,7 @@ def takes(instance: Instance, problem: ConvProblem) -> bool:
     if problem.ndim != instance.ndim or (instance.pointwise and not _is_pointwise(problem)):
         return False
     operation, family = OPERATIONS[instance.operation], FAMILIES[instance.family]
-    if problem.run_of(operation.written, instance.layout) % instance.c_vector:
+    if not family.fills(instance, problem, operation.written, instance.c_vector):
         return False
     if not family.fills(instance, problem, operation.b, instance.b_vector):
         return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ckgen.errors import Diagnostic, Place, did_you_mean
+from ckgen.families.family import Family
 from ckgen.families.registry import FAMILIES
 from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.limits_model import Limits
@@ -14,17 +15,22 @@ from ckgen.spec.operation_models import ForeignWords
 from ckgen.spec.translate import Path
 
 WAVE_KEYS = ("wave_ratio", "block_size")  # each family takes one of them for the waves of a workgroup
-# Keys that not every family has, and the member of its record that says if it has them.
+# Keys that not every family has, and the member of its record that says if it has them, or for which operations.
 OPTIONAL_KEYS = {
     **dict.fromkeys(("lds_write", "copy_k1"), "lds_keys"),
     **dict.fromkeys(("pipeline_version", "scheduler"), "pipelines"),
-    **dict.fromkeys(("groups_to_merge", "transpose"), "merges_groups"),
-}
-FOREIGN_KEYS = {
-    family.name: tuple(key for key, member in OPTIONAL_KEYS.items() if not getattr(family, member))
-    for family in FAMILIES.values()
+    "transpose": "transposes",
+    "groups_to_merge": "merges_groups",
 }
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
+
+
+def foreign_keys(family: Family, operation: str) -> Iterator[str]:
+    """The optional keys that a family does not have for an operation."""
+    for key, member in OPTIONAL_KEYS.items():
+        has = getattr(family, member)
+        if not (operation in has if isinstance(has, tuple) else has):
+            yield key
 
 
 def check_names(spec: Spec) -> list[Diagnostic]:
@@ -111,7 +117,7 @@ def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
                 if key == "block_size" and tile.block_size is not None:
                     place = spec.document.key_place(*where, "tile", index, key)
                     yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
-        for key in FOREIGN_KEYS[group.family]:
+        for key in foreign_keys(FAMILIES[group.family], group.operation):
             if getattr(axes, key) is not None:
                 message = f"`{key}` has no meaning for family {group.family}"
                 yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")

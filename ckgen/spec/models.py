@@ -115,7 +115,8 @@ class Axes(Model):
         None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."
     )
     groups_to_merge: Axis[Count] | None = Field(
-        None, description="CK's NumGroupsToMerge: neighbouring groups that a tile computes as one; 1 (two_stage)."
+        None,
+        description="Neighbouring groups that a tile computes as one; 1 (two_stage; xdl and wmma in backward data).",
     )
     transpose: Axis[Transpose] | None = Field(
         None,

@@ -107,7 +107,11 @@ class Machine:
         done = self._launch(job.run, f"{name}_kernel", job.blocks, job.threads).steps
         used = self.library.split_k(name, problem, split_k)
         if used > 1:
-            done += self._reduce(job.run, instance, job.result.size, used, job.address, job.partials)
+            elements = job.result.size
+            if OPERATIONS[instance.operation].merged.k:  # partials have all channels of the last merged groups
+                merged = min(instance.groups_to_merge, problem.groups)
+                elements = elements // problem.groups * (-(-problem.groups // merged) * merged)
+            done += self._reduce(job.run, instance, elements, used, job.address, job.partials)
         job.run.memory.need_written(written)
         element, order = element_of(instance.dtype, written), to_physical(written, instance.layout)
         error = np.abs(decode(job.result, element) - data.expected.transpose(order))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
+from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import find_arch
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.emulator.launch import Fault, Schedule
@@ -24,7 +25,8 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so that
     its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
     and otherwise odd. An instance that merges groups also has one whose groups do not fill its last tile, and one of
-    a layout with contiguous positions one whose images are multiples of 8 positions."""
+    a layout with contiguous positions one whose images are multiples of 8 positions. Groups of a family for one input
+    channel have one or two output channels."""
     ndim = instance.ndim
     k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(instance.b_vector, instance.c_vector)))
     edge = 1 if instance.pointwise else 3
@@ -52,6 +54,10 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
         size = 3 if instance.a_vector == instance.b_vector == 1 else 4
         rest = {"groups": instance.groups_to_merge * 3 // 2, "k": size, "c": size}
         return few, many_positions, gaps, *(replace(one, **rest) for one in (few, *planes))
+    if FAMILIES[instance.family].single_channel:  # vectors are of groups
+        return tuple(
+            replace(one, groups=k, k=2 - number % 2, c=1) for number, one in enumerate((few, many_positions, gaps))
+        )
     return few, many_positions, gaps, *planes
 
 

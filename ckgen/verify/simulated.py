@@ -43,13 +43,20 @@ class Simulated:
 def problem_of(instance: Instance, steps: int) -> ConvProblem:
     """A problem with tiles that are full, a main loop of about so many steps, and several workgroups."""
     tile = instance.m_per_block, instance.n_per_block, instance.k_per_block
-    return problem_of_tile(instance.operation, instance.ndim, tile, steps, pointwise=instance.pointwise)
+    sizes = {1: (256,), 2: (16, 16), 3: (4, 8, 8)}[instance.ndim] if instance.row_vector > 1 else None
+    return problem_of_tile(instance.operation, instance.ndim, tile, steps, sizes, pointwise=instance.pointwise)
 
 
 def problem_of_tile(
-    operation: str, ndim: int, tile: tuple[int, int, int], steps: int = _STEPS, *, pointwise: bool
+    operation: str,
+    ndim: int,
+    tile: tuple[int, int, int],
+    steps: int = _STEPS,
+    sizes: tuple[int, ...] | None = None,
+    *,
+    pointwise: bool,
 ) -> ConvProblem:
-    """The problem for a tile: its rows, columns and depth."""
+    """The problem for a tile: its rows, columns and depth. The images have these sizes, or 32 positions."""
     edge = 1 if pointwise else 3
     depth, taps = steps * tile[2], edge**ndim
     k, c, positions = tile[0], tile[1], depth
@@ -57,10 +64,9 @@ def problem_of_tile(
         k, positions = max(-(-depth // taps // 32) * 32, 32), 8 * tile[0]
     elif pointwise:
         c *= 8
-    sizes = {1: (32,), 2: (8, 4), 3: (4, 4, 2)}[ndim]  # 32 positions
-    return make_problem(
-        groups=1, batch=positions // prod(sizes), k=k, c=c, filter=(edge,) * ndim, input=sizes, pad=edge // 2
-    )
+    sizes = sizes or {1: (32,), 2: (8, 4), 3: (4, 4, 2)}[ndim]
+    images = max(1, positions // prod(sizes))
+    return make_problem(groups=1, batch=images, k=k, c=c, filter=(edge,) * ndim, input=sizes, pad=edge // 2)
 
 
 def simulate(machine: Machine, report: CodeReport, instance: Instance) -> Simulated:
@@ -68,9 +74,8 @@ def simulate(machine: Machine, report: CodeReport, instance: Instance) -> Simula
     main = report.loop("main") or report.loop("math")
     atom = FAMILIES[instance.family].atom(instance, report.arch)
     problem = problem_of(instance, _STEPS if atom else _LONG_STEPS)
-    reason = machine.library.unsupported_reason(instance.name, problem)
-    if main is None or reason:
-        why = reason or "its family has no main loop"
+    why = machine.library.unsupported_reason(instance.name, problem) if main else "its family has no main loop"
+    if main is None or why:
         raise CkgenError([Diagnostic(None, "simulate", f"{instance.name} cannot be simulated: {why}")])
     records, lines = _records(machine, report, instance, problem)
     per_step, cycles = _matrix_work(instance, report.arch, records)

@@ -15,6 +15,11 @@ from tests.support.specs import WAVELET, spec_text
 
 NAME = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2"
 
+DEPTHWISE = {
+    **{"name": "d", "family": "depthwise", "layout": "NHWGC/GKYXC/NHWGK", "dtype": "f16", "conv_spec": "Default"},
+    **{"block_size": 256, "vector": {"a": 1, "b": 1, "c": 1}, "tile": "3x64", "k_per_block": 16},
+}
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -95,6 +100,13 @@ def test_tables_of_cycles(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_wrong_use_is_said(folder: Path, asked: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["isa", *asked]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.compiles
+def test_a_family_without_a_main_loop_is_refused_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "instances.yaml").write_text(spec_text(DEPTHWISE))
+    assert main(["isa", "--simulate"]) != 0
+    assert "cannot be simulated: its family has no main loop" in capsys.readouterr().err
 
 
 @pytest.mark.compiles

@@ -71,6 +71,12 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "block/shifted_slot_copy.hpp": {
         "words >= 1 && (element_bytes == 2 || element_bytes == 4)": ("channels-first-vectors",),
     },
+    "block/row_end_copy.hpp": {
+        "words >= 1 && (words & (words - 1)) == 0": ("channels-first-vectors", "vector-width"),
+    },
+    "block/unaligned_vector.hpp": {
+        "ElementBytes == 2 || ElementBytes == 4": ("channels-first-vectors",),
+    },
     "load/bwd_data_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),

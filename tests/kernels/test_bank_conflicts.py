@@ -85,13 +85,16 @@ def hopper(tmp_path_factory: pytest.TempPathFactory) -> Counting:
     return Counting(tmp_path_factory.mktemp("hopper"), HOPPER)
 
 
-def check(name: str, found: Iterable[Count]) -> set[tuple[str, bool]]:
-    """Fail for conflicts other than ALLOWED ones. Return the files whose LDS accesses were seen, and whether they
-    write."""
+def check(name: str, found: Iterable[Count], factor: int = 1) -> set[tuple[str, bool]]:
+    """Fail for conflicts other than ALLOWED ones, times `factor`. Return the files whose LDS accesses were seen, and
+    whether they write."""
     seen = set()
     for count in found:
         allowed = [times for (file, text), times in ALLOWED.items() if file == count.file and text in count.text]
-        assert count.least > 0 and count.cycles <= sum(allowed or [1]) * count.least, (name, count)
+        assert count.least > 0 and count.cycles <= sum([factor * times for times in allowed] or [1]) * count.least, (
+            name,
+            count,
+        )
         seen.add((count.file, count.writes))
     return seen
 
@@ -117,7 +120,8 @@ def test_reads_of_narrow_tiles_take_at_most_twice_as_long(tiles: Counting, arch:
         reads = [count for count in found if (count.file, count.writes) == ("atom/mfma.hpp", False)]
         assert reads and all(count.cycles <= 2 * count.least for count in reads), (instance.name, reads)
         ratios |= {count.cycles / count.least for count in reads}
-        check(instance.name, (count for count in found if count.file != "atom/mfma.hpp"))
+        # Their chunks have 16 rows instead of 8, so that twice as many threads read a column of the result.
+        check(instance.name, (count for count in found if count.file != "atom/mfma.hpp"), factor=2)
     assert max(ratios) > 1, "no conflict is left: use check() alone"
 
 

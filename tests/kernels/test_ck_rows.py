@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ckgen.ck.exporting import has_row, type_string
 from ckgen.conv.problem import make_problem
-from ckgen.instance.instance import Instance
+from ckgen.instance.instance import Instance, parse
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from ckgen.problems.sets import NamedProblem
@@ -50,6 +51,28 @@ BYTES = (
 )
 
 
+# CK's rows of newer versions: K1 is two slots.
+WIDE_K1 = tuple(
+    parse(f"{PREFIX}_f32_{rest}")
+    for rest in (
+        "default_64x64x64_w0x4_xdl32_v4x4x4_k8x8_s1",
+        "1x1s1p0_16x16x32_w0x1_xdl16_v1x1x2_k8x8_p2_s1",
+    )
+)
+
+
+def one_of_each_kind() -> tuple[Instance, ...]:
+    """An instance of set `full` for each combination of the values that decide about a type string."""
+    expansion = default_expansion()
+    full = set(expansion.sets["full"])
+    kinds: dict[tuple[object, ...], Instance] = {}
+    for made in filter(has_row, expansion.instances):
+        given = (made.given_write, made.given_k1, made.given_pipeline, made.given_transpose)
+        if made.name in full:
+            kinds.setdefault((made.operation, made.family, made.compute_bytes, *given), made)
+    return tuple(kinds.values())
+
+
 def rows(names: tuple[str, ...]) -> tuple[Instance, ...]:
     expansion = default_expansion()
     found = tuple(made for made in expansion.instances if made.name in names)
@@ -86,6 +109,23 @@ def test_rows_with_operands_of_8_bits(tmp_path: Path) -> None:
     done = list(run_plan(library, plan, seed=7))
     assert {case.instance for case in plan.cases} == set(BYTES)
     assert [row for row in done if not row.ok] == []
+
+
+def test_rows_whose_k1_is_two_slots(tmp_path: Path) -> None:
+    library = Library(link(tmp_path, write_tree(tmp_path, WIDE_K1)))
+    problem = make_problem(groups=2, batch=3, k=20, c=12, filter=[1, 1], input=[9, 7])
+    for made in WIDE_K1:
+        assert library.type_string(made.name) == type_string(made)
+        run_instance(library, made.name, problem, 2)
+    assert ", 8, Default, 8, " in type_string(WIDE_K1[0]) and ", Filter1x1Stride1Pad0, 8, " in type_string(WIDE_K1[1])
+
+
+def test_type_strings_are_those_of_the_library(tmp_path: Path) -> None:
+    kinds = one_of_each_kind()
+    assert len(kinds) >= 30
+    library = Library(link(tmp_path, write_tree(tmp_path, kinds)))
+    different = {made.name for made in kinds if library.type_string(made.name) != type_string(made)}
+    assert different == set()
 
 
 # Accesses of threads to one word of LDS: thread, byte, bytes, write or read; `|` is a barrier.

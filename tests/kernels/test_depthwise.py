@@ -105,12 +105,13 @@ def result_of(library: Library, name: str, problem: ConvProblem, data: Data, spl
     element = element_of(instance.dtype, operation.written)
     arrays[operation.written] = encode(np.full(problem.shape(operation.written, instance.layout), np.nan), element)
     ds = [np.ascontiguousarray(data.d_array(at, slot)) for at, slot in enumerate(d_slots(instance, function))]
-    library.run(name, problem, arrays["in"], arrays["wei"], arrays["out"], split_k=split_k, ds=ds)
+    given = {"ds": ds, "scalars": data.scalars}
+    library.run(name, problem, arrays["in"], arrays["wei"], arrays["out"], split_k=split_k, **given)
     values = decode(arrays[operation.written], element)
     return values.transpose(to_logical(operation.written, instance.layout))
 
 
-def run(library: Library, name: str, problem: ConvProblem, split_k: int) -> None:
+def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
     """Run an instance on random data and compare with the float64 reference."""
     instance = library.instance(name)
     data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
@@ -132,6 +133,56 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     library.configure_host(seed=seed)
     for split_k in [1, 2, 5, -1] * (ROUNDS // 4):
         run(library, name, draw(library.instance(name), rng), split_k)
+
+
+def draw_short(instance: Instance, rng: random.Random) -> ConvProblem:
+    """A random problem of backward data whose output has few positions, so that most taps meet it from few positions of
+    the input; pads differ at both ends."""
+    most = {1: [90], 2: [40, 9], 3: [12, 5, 7]}[instance.ndim]
+    filter_ = [rng.randint(1, edge) for edge in rng.sample(most, len(most))]
+    dilation = [rng.choice([1, 1, 2, 3]) for _ in filter_]
+    reach = [(edge - 1) * step for edge, step in zip(filter_, dilation, strict=True)]
+    left = [rng.choice([0, rng.randint(0, edge)]) for edge in reach]
+    right = [rng.choice([0, rng.randint(0, edge)]) for edge in reach]
+    input_ = [
+        max(1, edge + 1 - before - after) + rng.choice([0, 0, 1, 4])
+        for edge, before, after in zip(reach, left, right, strict=True)
+    ]
+    if rng.random() < 0.3 and instance.ndim > 1:
+        input_[-1] = max(input_[-1], 150)
+    return make_problem(
+        groups=rng.choice([1, 3, 67]) if instance.a_vector == 1 else instance.a_vector * rng.choice([1, 9, 17]),
+        batch=rng.randint(1, 3),
+        k=rng.choice([1, 2, 3]) if instance.a_vector == 1 else 1,
+        c=1,
+        filter=filter_,
+        input=input_,
+        stride=[rng.choice([1, 1, 2, 3]) for _ in filter_],
+        dilation=dilation,
+        pad=left,
+        right_pad=right,
+    )
+
+
+@pytest.mark.parametrize("name", [instance.name for instance in DATA if instance.stages == 1])
+def test_taps_that_meet_no_output_may_be_left_out(library: Library, name: str) -> None:
+    rng = random.Random(name)
+    for _ in range(2 * ROUNDS):
+        run(library, name, draw_short(library.instance(name), rng), 1)
+
+
+@pytest.mark.parametrize("instance", [DATA_FIRST[-1], DATA_ROWS], ids=["weights in LDS", "weights in parts"])
+def test_taps_that_no_position_of_a_workgroup_sees_are_left_out(library: Library, instance: Instance) -> None:
+    """The output has one row: each row of the input meets it with one tap. An infinite weight of another tap would make
+    NaN with the zeros of the padding."""
+    width = instance.k_per_block  # a workgroup has one row
+    problem = make_problem(groups=4, batch=1, k=1, c=1, filter=[16, 1], input=[16, width])
+    data = make_data(problem, instance.dtype, 1, instance.operation, library.function_of(instance.name))
+    weights = data.tensors["wei"].copy()
+    weights[..., 5, :] = np.inf
+    result = result_of(library, instance.name, problem, replace(data, tensors={**data.tensors, "wei": weights}))
+    finite = np.isfinite(result).all(axis=(0, 1, 2, 4))
+    assert list(np.flatnonzero(~finite)) == [5]
 
 
 LAYER: dict[str, Any] = {"groups": 8, "batch": 2, "k": 1, "c": 1, "filter": [3, 3], "input": [9, 7], "pad": 1}

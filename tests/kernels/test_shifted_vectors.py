@@ -111,7 +111,7 @@ def test_a_vector_outside_the_tensor_is_noticed(tmp_path: Path) -> None:
 
     old, new = "max_of(low, min_of(high, wanted))", "min_of(high, wanted)"
     check_bug(
-        Bug("shifted_plane_source.hpp", old, new, ("slot_copy.hpp", "out of bounds"), SAME), PLANES, once, tmp_path
+        Bug("shifted_plane_source.hpp", old, new, ("tile_copy.hpp", "out of bounds"), SAME), PLANES, once, tmp_path
     )
 
 

@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 
 from ckgen.ck.exporting import has_row, type_string
-from ckgen.conv.dtypes import element_of
-from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
-from ckgen.operations.operation import OPERATIONS
-from ckgen.selection.takes import takes
 from ckgen.verify.run_tensors import make_data
-from tests.kernels.test_depthwise import result_of
+from tests.kernels.test_depthwise import result_of, run
 from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.few_channels import Sizes, draw
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -60,39 +58,9 @@ NAMES = [instance.name for instance in ALL]
 ROUNDS = 8  # problems per instance and seed
 
 
-def draw(instance: Instance, rng: random.Random) -> ConvProblem:
-    """A random problem of groups that fill the vectors together, but seldom the merged groups."""
-    while True:
-        problem = _draw(instance, rng)
-        if takes(instance, problem):
-            return problem
-
-
-def _draw(instance: Instance, rng: random.Random) -> ConvProblem:
+def sizes(instance: Instance, rng: random.Random) -> Sizes:
     groups, k, c = rng.choice([1, 2, 3, 5, 7, 9, 16, 33]), rng.randint(1, 17), rng.randint(1, 17)
-    if instance.c_vector > 1:
-        c = rng.choice([4, 8])
-    few = [rng.choice([1, 2, 3]) for _ in range(instance.ndim)]
-    filter_ = [1] * instance.ndim if instance.pointwise else few
-    stride = [1 if instance.pointwise else rng.choice([1, 1, 2, 3]) for _ in filter_]
-    dilation = [rng.choice([1, 1, 2, 3]) for _ in filter_]
-    pad = [rng.randint(0, (edge - 1) * step) for edge, step in zip(filter_, dilation, strict=True)]
-    most = {1: 40, 2: 12, 3: 6}[instance.ndim]
-    input_ = [
-        max(rng.randint(1, most), (edge - 1) * step + 1 - 2 * before)
-        for edge, step, before in zip(filter_, dilation, pad, strict=True)
-    ]
-    return make_problem(
-        groups=groups,
-        batch=rng.randint(1, 3),
-        k=k,
-        c=c,
-        filter=filter_,
-        input=input_,
-        stride=stride,
-        dilation=dilation,
-        pad=pad,
-    )
+    return groups, k, rng.choice([4, 8]) if instance.c_vector > 1 else c
 
 
 @pytest.fixture(scope="module")
@@ -101,22 +69,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(link(folder, write_tree(folder, ALL), CHECKED))
 
 
-def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
-    """Run an instance on random data and compare with the float64 reference."""
-    instance = library.instance(name)
-    data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
-    error = np.abs(result_of(library, name, problem, data, split_k) - data.expected)
-    limit = data.allowance(element_of(instance.dtype, OPERATIONS[instance.operation].written))
-    assert (error <= limit).all(), (problem, split_k, error.max())
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_problems_are_right(library: Library, name: str, seed: int) -> None:
     rng = random.Random(f"{name} {seed}")
     library.configure_host(seed=seed)
     for _ in range(ROUNDS):
-        run(library, name, draw(library.instance(name), rng), rng.choice([1, 1, 2, 5]))
+        run(library, name, draw(library.instance(name), rng, sizes), rng.choice([1, 1, 2, 5]))
 
 
 def test_type_strings_are_those_of_the_library(library: Library) -> None:

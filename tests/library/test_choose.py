@@ -49,8 +49,8 @@ problems = st.one_of(near_measured(), any_problems(max_channels=400))
 
 
 def moves_vectors(made: Instance) -> bool:
-    """True for instances that the selector prefers to the generic one: not those of single elements that merge groups,
-    or are rows of CK."""
+    """True for instances that the selector prefers to the generic one: not tiles of a matrix product of single elements
+    that merge groups, or are rows of CK."""
     single = made.a_vector == made.b_vector == made.c_vector == 1
     return not made.generic and not (single and (made.groups_to_merge > 1 or made.given_copy))
 

@@ -230,3 +230,23 @@ def test_few_channels_per_group_take_merged_groups() -> None:
     assert pick(5, 3, 3, 28)[0] == "two_stage"
     assert {pick(1, n, n, 56) for n in (64, 128)} == {("xdl", 1)}
     assert pick(1, 3, 64, 224) == ("xdl", 1)
+
+
+def test_backward_data_of_few_channels_per_group_takes_merged_groups() -> None:
+    """In set default, by the rule alone."""
+    expansion = default_expansion()
+    members = frozenset(expansion.sets["default"])
+    own = tuple(i for i in expansion.instances if i.name in members)
+
+    def pick(groups: int, c: int, k: int, size: int, stride: int = 1) -> int:
+        sizes = {"groups": groups, "batch": 32, "k": k, "c": c, "stride": stride}
+        problem = make_problem(**sizes, filter=(3, 3), input=(size, size), pad=1)
+        choices = chain(problem, "f16", "NHWGK/GKYXC/NHWGC", "gfx942", own, (), operation=BWD_DATA)
+        best = next(made for choice in choices if takes(made := parse(choice.name), problem))
+        return best.groups_to_merge
+
+    assert [pick(32, n, n, 56) for n in (2, 3, 4, 6, 8)] == [8, 8, 4, 4, 2]
+    assert pick(32, 8, 8, 56, stride=2) == 2
+    assert pick(32, 1, 1, 56) == 1  # depthwise
+    assert [pick(2, n, n, 56) for n in (64, 128)] == [1, 1]
+    assert pick(1, 4, 4, 56) == 1

@@ -94,19 +94,24 @@ def test_the_sizes_of_the_catalogue() -> None:
     types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + more_generic + rdna_types
     rdna = 2 * (6 * (2 * 9 + 4 * 3) + 4 * (2 * 10 + 3 * 3)) + wmma_rows + rdna_types
     shifted = 6 * 2 * 2  # layouts, data types and widths of vectors that taps shift
-    first = 24 + 276 + shifted, 9 + 198  # channels first: generic and tuned
+    rows = 3 * 3 * 6 + 3 * 3 * 2  # the same for backward data: weights in PyTorch's order, and in CK's
+    first = 24 + 276 + shifted, 9 + 198 + rows  # channels first: generic and tuned
     few = 3 * 3 * (2 + 3) + 3 * 3 * (3 + 7) + 3 * 3 * 3 * 2 + 3 * 3 * 2  # few channels: last and first, per operation
-    narrow = few + 2 * (2 * 3 + 2 * 3 + 2 * 3 * 3) + 2 * 3 * 3  # depthwise: one group, and few groups
+    data_merged = 3 * 3 * (2 * 2 + 1 + 2 + 2)
+    narrow = few + data_merged + 2 * (2 * 3 + 2 * 3 + 2 * 3 * 3) + 2 * 3 * 3  # depthwise: one group, and few groups
     full = weight + data + fused + fused_weight + ck_rows + depthwise + merged + types + rdna - rdna_types
     full += sum(first) + narrow
     default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + 3 * (5 + 2) + more_generic
     default += 199  # a large and a small tile of every other layout, data type and function
-    default += 66 + 48 + shifted  # depthwise, few channels
-    quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4
-    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2
+    default += 66 + 48 + shifted + data_merged * 2 // 3  # depthwise, few channels
+    default += 3 * (3 + 1 + 2 + 3) + 3 + 3 + 2 + 2 + 2  # narrow tiles of other cells, wide ones in three dimensions
+    default += 9 * 3 + 3 + 9 * 4  # large, small and tall tiles of backward data with channels first
+    quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4 + 1
+    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 4
     chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
     chosen |= {"types": types, "rdna": rdna, "ck_rows": ck_rows + wmma_rows}
     chosen["torch"] = weight_tma + 15 + (11 + 4) * 3 * 2 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36
+    chosen["torch"] += data_merged * 2 // 3 * 2 // 3
     chosen["two_stage"] = merged + two_stage_rows
     depthwise += 2 * 30 + 2 * 3 * 3
     assert sizes == {"full": full, "depthwise": depthwise, "narrow": narrow, **chosen}
@@ -293,16 +298,16 @@ def test_every_layout_and_dtype_has_one_generic_instance_for_every_architecture(
 
 
 def has_machine_code_table(instance: Instance) -> bool:
-    """True for families of AMD kernels whose loops are committed in docs/isa; depthwise has none yet."""
+    """True for families of AMD kernels whose main loops are committed in docs/isa; depthwise has none."""
     return not instance.uses_tma and bool(FAMILIES[instance.family].loops)
 
 
 def test_the_ci_set_has_every_path() -> None:
     expansion = default_expansion()
     members = frozenset(expansion.sets["ci"])
-    made = [instance for instance in usual_instances_of(BWD_WEIGHT) if instance.name in members]
-    assert 55 <= len(made) <= 140
     everywhere = [i for i in usual_instances_of(BWD_WEIGHT) if has_machine_code_table(i)]
+    made = [instance for instance in everywhere if instance.name in members]
+    assert 55 <= len(made) <= 140
     assert {(i.family, i.dtype) for i in made} == {(i.family, i.dtype) for i in everywhere}
     assert {(i.family, i.conv_spec) for i in made} == {(i.family, i.conv_spec) for i in everywhere}
     assert {i.function for i in made} == {i.function for i in everywhere}
@@ -317,6 +322,15 @@ def test_the_ci_set_has_every_path() -> None:
         (True, False),
     }
     assert {i.a_vector for i in first} >= {1, 4, 8}
+
+
+def test_the_ci_set_has_sweeps_and_rows_of_depthwise() -> None:
+    """In both operations and both orders of memory."""
+    members = frozenset(default_expansion().sets["ci"])
+    for operation in (BWD_WEIGHT, BWD_DATA):
+        every = [i for i in usual_instances_of(operation) if i.family == "depthwise" and i.name in members]
+        assert {LAYOUTS[i.layout].channels_last for i in every} == {True, False}
+        assert {i.stages > 1 for i in every} == {True, False}
 
 
 def test_the_ci_set_has_every_path_of_backward_data() -> None:
@@ -341,6 +355,27 @@ def is_usual_tile(made: Instance) -> bool:
     return usual and kept and made.family == "xdl" and made.m_per_xdl == 32
 
 
+def is_default_narrow(i: Instance) -> bool:
+    """True for tiles of backward weight with channels first of set default for few channels or three dimensions."""
+    tile, volume = (i.m_per_block, i.n_per_block), i.layout == "NGCDHW/GKCZYX/NGKDHW"
+    if i.b_vector > 1 or i.pointwise or is_ck_row(i):
+        return False
+    if i.dtype == "f32":
+        return tile == (16, 64) and i.a_vector == 4 and (volume or i.layout == PYTORCHS)
+    if i.layout == "NGCW/GKCX/NGKW":
+        return tile == (16, 32) and i.dtype in ("f16", "bf16")
+    wide = volume and tile in ((32, 64), (256, 128)) or (i.layout == PYTORCHS and tile == (16, 64))
+    return wide and i.dtype in ("f16", "bf16") and i.a_vector == 8
+
+
+def is_default_depthwise(i: Instance) -> bool:
+    """True for instances of backward weight that set default has for one and three dimensions."""
+    first = i.layout in ("NGCW/GKCX/NGKW", "NGCDHW/GKCZYX/NGKDHW")
+    tile = (7, 1) if first else (3, 64)
+    own = first or i.layout == "NDHWGC/GKZYXC/NDHWGK"
+    return own and i.dtype in ("f16", "bf16", "f32") and (i.m_per_block, i.n_per_block, i.stages) == (*tile, 1)
+
+
 def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
@@ -354,6 +389,8 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
         or (i.layout == NHWGC and is_default_two_stage(i))
         or (i.layout == PYTORCHS and (i.m_per_block, i.n_per_block) in ((128, 128), (64, 64), (16, 32)))
         or (i.family == "depthwise" and i.layout in (NHWGC, PYTORCHS) and i.dtype in ("f16", "bf16", "f32"))
+        or (i.family == "xdl" and is_default_narrow(i))
+        or (i.family == "depthwise" and is_default_depthwise(i))
     ]
     weights = {i.name for i in usual_instances_of(BWD_WEIGHT) if i.function == "PassThrough"}
     assert [name for name in expansion.sets["default"] if name in weights] == expected

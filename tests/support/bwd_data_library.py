@@ -32,6 +32,7 @@ HERE = ROOT / "tests/data/bwd_data_host"
 PLANNED_SOURCES = (
     *("op/planned", "op/runner", "kernels/repack", "plan/plan", "plan/problem_checks", "plan/memory_overlap"),
     *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
+    "plan/bwd_data_groups",
     "plan/fusion_checks",
     *(
         "plan/bwd_data_halo",

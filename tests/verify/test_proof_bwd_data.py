@@ -1,4 +1,5 @@
-"""Verify the host library of set `ci` on backward data: real layers, CK's table, random problems and fused functions.
+"""Verify the host library of set `ci` on backward data: real layers, CK's table, a depthwise 3x3, random problems and
+fused functions.
 
 Outputs are poisoned before every run, so a kernel must also write positions that no tap reaches. Batch and image of
 layers and cases are scaled down; channels, groups, filters, strides and pads are the true ones.
@@ -26,7 +27,11 @@ from ckgen.verify.smoke import run_case, run_plan
 from tests.support.host_library import names_of
 from tests.support.strategies import problems
 
-LAYERS = tuple(problem.fitted(1_000_000) for name in ("retinanet", "ck_bwd_data") for problem in load_problems(name))
+DEPTHWISE = next(problem for problem in load_problems("tiny") if problem.name == "tiny.depthwise")
+LAYERS = (
+    *(problem.fitted(1_000_000) for name in ("retinanet", "ck_bwd_data") for problem in load_problems(name)),
+    DEPTHWISE,
+)
 DTYPES = ("f16", "bf16", "f32")
 SPLIT_KS = (-1, 7)
 SEARCH = settings(derandomize=True)

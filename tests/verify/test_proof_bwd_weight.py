@@ -1,4 +1,5 @@
-"""Verify the host library of set `ci` on real layers: all 37 of RetinaNet, in every dtype and split-K factor.
+"""Verify the host library of set `ci` on real layers: all 37 of RetinaNet and a depthwise 3x3, in every dtype and
+split-K factor.
 
 Channels, groups, filters, strides and pads are the true ones; batch and image are scaled down so that the test takes a
 minute or two. The verdicts are those of `ckgen smoke`, whose verifier is tested in test_smoke.py.
@@ -17,7 +18,8 @@ from ckgen.verify.run_tensors import make_data
 from ckgen.verify.smoke import run_case, run_plan
 from tests.support.host_library import names_of
 
-LAYERS = tuple(layer.fitted(40_000_000) for layer in load_problems("retinanet"))
+DEPTHWISE = next(problem for problem in load_problems("tiny") if problem.name == "tiny.depthwise")
+LAYERS = (*(layer.fitted(40_000_000) for layer in load_problems("retinanet")), DEPTHWISE)
 CK_CASES = tuple(case.fitted(2_000_000) for case in load_problems("ck_bwd_weight"))
 DTYPES = ("bf16", "bf16_f32_bf16", "f16", "f32")
 SEED = 20

@@ -136,9 +136,9 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
         values["stages"] = 2 if values["pipeline_version"] == "v4" else 1
         if values["pipeline_version"] in ("v1", "v2") and rng.random() < 0.5:
             values["scheduler"] = "Interwave"
-    if FAMILIES[kind.family].merges_groups:
+    if kind.operation in FAMILIES[kind.family].merges_groups:
         values["groups_to_merge"] = rng.choice((1, 2, 3, 4, 8, 16, 32))
-        if rng.random() < 0.2:
+        if FAMILIES[kind.family].transposes and rng.random() < 0.2:
             values["transpose"] = {part: rng.choice((1, 2, 4, 8)) for part in ("dst", "vector", "lds_write")}
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
