@@ -30,8 +30,11 @@
 
 #if defined(__clang__) || defined(__CUDACC__)
 #define CKGEN_UNROLL _Pragma("unroll")
+#define CKGEN_PRAGMA(text) _Pragma(#text)
+#define CKGEN_UNROLL_BY(number) CKGEN_PRAGMA(unroll number)
 #else
 #define CKGEN_UNROLL
+#define CKGEN_UNROLL_BY(number)
 #endif
 
 namespace ckgen {

@@ -42,13 +42,15 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
-    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1",
-    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1",
@@ -58,13 +60,15 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
-    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1",
-    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1",
@@ -75,6 +79,9 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1",
@@ -85,18 +92,14 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2",
@@ -238,13 +241,23 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
+    "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
+    "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2",
@@ -260,7 +273,6 @@ const char* const names[] = {
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
-    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
@@ -302,13 +314,15 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
-    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1,
-    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1,
@@ -318,13 +332,15 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
-    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1,
-    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1,
@@ -335,6 +351,9 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1,
@@ -345,18 +364,14 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m2,
@@ -498,13 +513,23 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
+    grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
+    grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2,
@@ -520,7 +545,6 @@ enum Position {
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
-    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
@@ -532,12 +556,12 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 1047.3f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1167.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1174.5f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 1047.3f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1167.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1174.5f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -545,15 +569,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1150.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1418.5f, 2147483648},
     }},
-    // G1 N32 K256 C256 1x1 on 200x200 s1 p0
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1033.2f, 2147483648},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 560.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 560.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 560.5f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 560.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 560.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 560.5f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 1003.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 1297.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, 1, 1297.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 3578.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4114.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -561,7 +599,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 3202.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 3738.1f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -578,7 +616,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 523.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 657.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -597,7 +635,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 603.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 657.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -605,17 +643,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 499.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 635.2f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 525.5f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 585.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 588.7f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 525.5f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 585.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 588.7f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -625,15 +663,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 576.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 710.7f, 2147483648},
     }},
-    // G1 N32 K256 C512 1x1 on 100x100 s1 p0
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 518.5f, 2147483648},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 414.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 414.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 414.9f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 414.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 414.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 414.9f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 603.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1363.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1631.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -641,19 +691,19 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1269.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1537.0f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 975.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 975.4f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1045.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1052.4f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 975.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 975.4f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1045.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1052.4f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -663,7 +713,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1043.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1311.3f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 361.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 361.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 361.1f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 361.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 361.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 361.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -671,7 +733,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 897.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1031.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -679,21 +741,21 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1324.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1592.6f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 475.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 475.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 476.3f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 499.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 500.6f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 475.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 475.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 476.3f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 499.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 500.6f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -702,19 +764,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 496.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 630.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 491.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 491.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 493.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 496.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 518.6f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 491.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 491.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 493.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 496.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 518.6f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -723,7 +785,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 496.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 630.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -731,7 +793,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 487.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 622.7f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -748,11 +810,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 523.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 657.5f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 244.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 244.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 244.4f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 244.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 244.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 244.4f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 460.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 560.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -760,7 +834,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 800.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1001.1f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -779,11 +853,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 989.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1258.1f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 256.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 298.5f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -791,17 +865,19 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 393.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 478.0f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 467.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 468.7f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 487.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 467.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 468.7f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 487.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -809,17 +885,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 488.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 624.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 484.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 485.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 505.6f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 484.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 485.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 505.6f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -827,7 +903,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 488.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 624.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -835,21 +911,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 501.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 642.9f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 476.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 476.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 478.0f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 499.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 502.6f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 476.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 476.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 478.0f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 499.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 502.6f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -857,7 +933,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 502.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 637.7f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -869,7 +945,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 177.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 220.3f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -877,7 +953,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 322.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 407.5f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -894,21 +970,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 290.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 357.3f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 135.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 135.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 136.9f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 150.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 151.0f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 135.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 135.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 136.9f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 150.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 151.0f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -917,21 +993,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 148.4f, 2147483648},
-    }},
-    // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 133.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 182.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 2141.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 2144.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 2228.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 2141.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 2144.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 2228.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -940,7 +1012,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2156.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2759.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -948,21 +1020,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 2150.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 2760.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 543.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 544.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 566.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 543.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 544.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 566.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 547.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 700.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -970,23 +1042,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 563.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 719.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 143.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 143.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 144.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 149.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 143.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 143.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 144.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 149.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 145.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 185.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -994,23 +1066,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 143.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 182.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 4, 48.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 48.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 50.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 50.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 51.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 4, 48.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 4, 48.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 50.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 50.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 51.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 49.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 60.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1018,17 +1090,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 50.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 63.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 15.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 18.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 19.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 15.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 18.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 19.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1036,7 +1110,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 15.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 21.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1044,23 +1118,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 19.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 22.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 39.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 39.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 39.8f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 42.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 39.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 39.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 39.8f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 42.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 40.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 50.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1068,23 +1142,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 38.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 15.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 15.2f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 15.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 15.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 15.2f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 15.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 15.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1092,17 +1164,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 14.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 19545.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 19548.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 19657.7f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 20073.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 19545.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 19548.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 19657.7f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 20073.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1111,7 +1185,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 19588.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 25203.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1119,25 +1193,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 19577.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 25192.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 4923.2f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 4923.2f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 4942.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4943.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 4973.0f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 5061.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 4923.2f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 4923.2f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 4942.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4943.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 4973.0f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 5061.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 4942.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6350.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1145,25 +1217,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 4942.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6350.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 1249.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 1249.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 1259.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 1260.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 1274.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 1284.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 2, 1249.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 2, 1249.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 1259.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 1260.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 1274.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 1284.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1253.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1609.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1171,19 +1241,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1253.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1609.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 8, 352.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 352.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 8, 364.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 365.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 8, 352.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 8, 352.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 8, 364.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 365.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1191,7 +1259,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 353.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 449.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1199,23 +1267,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 353.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 449.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 113.3f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 113.3f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 113.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 114.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 115.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 113.3f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 16, 113.3f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 113.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 114.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 115.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 111.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 142.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1223,15 +1291,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 111.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 142.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 368.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 528.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 968.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 368.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 528.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 968.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1240,7 +1310,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 406.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 507.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1248,15 +1318,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 395.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 495.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 95.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 136.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 244.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 95.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 136.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 244.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1265,7 +1337,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 105.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 131.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1273,19 +1345,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 102.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 128.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 37.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 37.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 30.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1293,15 +1367,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 29.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 11.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 11.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1309,7 +1385,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1317,17 +1393,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 11.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1337,7 +1413,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1345,21 +1421,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.8f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 30.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 31.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 32.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 34.3f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 30.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 31.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 32.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 34.3f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 30.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 37.6f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1367,20 +1445,16 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 38.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 48.6f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 178.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 178.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 182.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 183.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 186.4f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 178.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 178.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 182.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 183.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 186.4f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
@@ -1389,7 +1463,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 178.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 227.0f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1397,7 +1471,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 192.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 245.1f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1421,7 +1495,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.4f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1439,15 +1513,15 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.7f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1455,7 +1529,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1463,17 +1537,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 8.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.5f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 8.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 8.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.5f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1482,7 +1556,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 11.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1490,29 +1564,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 11.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
-        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.7f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
-        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.7f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
-        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.6f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.4f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1520,19 +1594,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.8f, 2147483648},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.8f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.9f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 7.6f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.4f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 8, 37.7f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 8, 45.4f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -1540,7 +1622,43 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 36.8f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 44.6f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.0f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.0f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.1f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 2, 58.7f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 2, 58.7f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 4, 51.2f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.6f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.6f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -1548,23 +1666,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 12.8f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 13.1f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.7f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.0f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.1f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 32.0f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 33.6f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.8f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.0f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -1588,7 +1706,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.7f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1596,23 +1714,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.4f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 93.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 93.9f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 97.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 99.0f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 93.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 93.9f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 97.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 99.0f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 93.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 118.8f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1620,19 +1736,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 97.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 124.5f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1642,7 +1756,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.9f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 18.0f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 18.0f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -1658,7 +1780,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 10.5f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 10.9f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -1674,7 +1796,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 774.8f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 993.6f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -1682,7 +1804,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 770.3f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 989.1f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1698,19 +1820,33 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 262.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 361.7f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 497.7f, 2147483648},
     }},
-    // G1 N32 K256 C256 1x1 on 200x200 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 126.7f, 2147483648},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 157.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 157.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 164.8f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 157.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 157.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 164.8f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 312.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 380.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, 1, 380.9f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 891.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1088.8f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1718,7 +1854,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 670.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1012.6f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1737,15 +1873,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 118.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 167.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 188.6f, 2147483648},
-    }},
-    // G1 N32 K512 C256 1x1 on 100x100 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 53.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1778,13 +1910,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 100.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 100.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 107.8f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 107.1f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 100.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 100.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 107.8f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 107.1f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1794,19 +1926,31 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 133.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 182.8f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 188.6f, 2147483648},
     }},
-    // G1 N32 K256 C512 1x1 on 100x100 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 58.3f, 2147483648},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 108.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 113.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 123.8f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 108.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 113.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 123.8f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 182.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 324.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 423.1f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1814,16 +1958,16 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 232.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 404.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 176.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 174.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 180.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 176.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 174.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 180.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
@@ -1834,15 +1978,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 232.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 331.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 301.3f, 2147483648},
     }},
-    // G1 N32 K512 C512 1x1 on 100x100 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 100.0f, 2147483648},
+    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 102.5f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 102.5f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1850,7 +1998,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 225.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 275.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1858,14 +2006,16 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 195.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 217.3f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 86.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 86.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
@@ -1875,23 +2025,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 110.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 159.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 158.1f, 2147483648},
     }},
-    // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 52.2f, 2147483648},
-    }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 95.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 98.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 95.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 98.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1900,7 +2046,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 110.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 159.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1908,16 +2054,16 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 52.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 63.9f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 92.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 91.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 92.8f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 92.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 91.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 92.8f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
@@ -1927,19 +2073,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 118.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 167.5f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 156.9f, 2147483648},
     }},
-    // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 53.2f, 2147483648},
+    // G32 N32 K16 C16 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 66.3f, 2147483648},
+    }},
+    // G32 N32 K16 C16 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 66.3f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 108.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 145.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1947,16 +2097,16 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 92.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 109.0f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 161.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 172.1f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 162.9f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 161.4f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 172.1f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
@@ -1966,19 +2116,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 217.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 315.8f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 296.2f, 2147483648},
     }},
-    // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 96.2f, 2147483648},
-    }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 65.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 80.8f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1986,7 +2132,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 57.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 64.6f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2002,23 +2148,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 109.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 160.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 161.1f, 2147483648},
-    }},
-    // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 55.8f, 2147483648},
-    }},
-    // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 96.8f, 2147483648},
-    }},
-    // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 96.8f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2026,7 +2160,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 109.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 160.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2034,14 +2168,16 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 55.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 68.9f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 86.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 86.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
@@ -2051,19 +2187,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 110.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 159.4f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 158.1f, 2147483648},
     }},
-    // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 52.2f, 2147483648},
-    }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 42.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 57.4f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2071,7 +2203,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 37.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.1f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2090,15 +2222,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 68.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 93.3f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 87.3f, 2147483648},
-    }},
-    // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 31.8f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2117,23 +2245,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 48.1f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 47.5f, 2147483648},
     }},
-    // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.1f, 2147483648},
-    }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 388.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 399.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 388.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 399.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2142,7 +2266,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 464.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 686.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2150,19 +2274,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 203.5f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 108.2f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 108.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 253.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 122.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 179.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2170,17 +2286,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 62.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 76.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 36.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 2, 36.7f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 37.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 36.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 2, 36.7f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 37.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2190,7 +2304,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 37.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 54.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2198,15 +2312,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 25.6f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 13x13 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 4, 16.0f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 13x13 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 4, 16.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 30.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2216,7 +2322,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 16.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 20.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2224,16 +2330,16 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 13.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 15.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 10.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 10.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
@@ -2244,7 +2350,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 11.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2252,17 +2358,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 10.2f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 12.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 12.5f, 2147483648},
-    }},
-    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 12.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 12.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 11.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2272,7 +2368,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2280,17 +2376,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 9.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 6.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 7.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 6.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 7.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2300,7 +2396,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2308,15 +2404,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 3497.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 3523.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 3497.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 3523.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2325,7 +2421,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4162.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6231.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2333,19 +2429,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2633.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6229.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 896.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 908.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 4, 896.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 908.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1055.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1574.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2353,15 +2449,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 672.6f, 2147483648},
-    }},
-    // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 8, 239.5f, 2147483648},
-    }},
-    // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 8, 239.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1574.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2371,7 +2459,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 276.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 405.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2379,7 +2467,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 180.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 405.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2389,7 +2477,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 79.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 115.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2397,15 +2485,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 53.7f, 2147483648},
-    }},
-    // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 16, 27.6f, 2147483648},
-    }},
-    // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 16, 27.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 115.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2413,7 +2493,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 30.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2421,15 +2501,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 22.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 83.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 125.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 252.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 83.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 125.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 252.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2438,7 +2520,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 93.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 130.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2446,19 +2528,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 63.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 128.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 24.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 34.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 24.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 34.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 26.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2466,15 +2550,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 9.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2484,7 +2570,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2492,17 +2578,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2512,7 +2598,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2520,17 +2606,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 6.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2540,7 +2626,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2548,18 +2634,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.4f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 11.9f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.4f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 11.9f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
@@ -2570,7 +2656,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 15.0f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2578,21 +2664,19 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 11.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 13.9f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 38.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 38.8f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 38.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 38.8f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 43.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 61.9f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2600,7 +2684,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 21.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 25.7f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2620,7 +2704,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2628,7 +2712,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.1f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2650,17 +2734,17 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.7f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.7f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2668,7 +2752,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2676,17 +2760,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.7f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.7f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2695,7 +2779,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.2f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2703,29 +2787,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.2f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f, 2147483648},
-        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2733,11 +2817,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.8f, 2147483648},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.8f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.5f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 7.1f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -2745,15 +2837,53 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.3f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.9f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 8, 16.2f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 8, 18.3f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 16.2f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 18.3f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 8, 25.8f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 8, 25.8f, 2147483648},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 20.7f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f, 2147483648},
+        {grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 6.1f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f, 2147483648},
+        {grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 6.1f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -2761,7 +2891,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 6.4f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 6.9f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -2773,7 +2903,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 10.5f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 11.1f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
@@ -2801,7 +2931,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2809,15 +2939,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.6f, 2147483648},
-    }},
-    // G1 N128 K128 C256 3x3 on 14x14 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 21.3f, 2147483648},
-    }},
-    // G1 N128 K128 C256 3x3 on 14x14 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 21.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.1f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2827,7 +2949,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 25.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.4f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2835,7 +2957,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 15.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2857,7 +2979,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 7.6f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 7.6f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -2869,11 +2999,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.3f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.9f, 2147483648},
+    }},
+    // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 142.1f, 2147483648},
+    }},
+    // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 142.1f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 132.9f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 165.7f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -2881,17 +3019,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 121.6f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 151.6f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 166.9f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 171.9f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 169.7f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 166.9f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 170.1f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 170.5f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2900,19 +3038,32 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 299.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 331.6f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 90.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 110.6f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 136.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 136.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 142.4f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 200x200 s2 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 136.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 136.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 142.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 259.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 372.1f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 992.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1055.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2920,25 +3071,25 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 695.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 973.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.5f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 68.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 67.3f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.5f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 67.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 67.7f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 136.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 152.1f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 40.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 50.0f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2950,7 +3101,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 136.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 152.1f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2963,12 +3114,12 @@ const MeasuredProblem problems[] = {
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 70.6f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 88.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 87.4f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 70.6f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 87.6f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 87.8f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2976,21 +3127,33 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 152.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 168.1f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 57.7f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 99.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 101.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 101.5f, 2147483648},
+    }},
+    // G32 N32 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 99.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 101.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 101.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 188.3f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 229.5f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 229.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 229.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 365.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 396.9f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2998,25 +3161,25 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 233.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 372.6f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 121.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 133.8f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 131.6f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 121.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 132.1f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 132.4f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 267.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 299.5f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 77.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 97.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3026,7 +3189,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 250.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 266.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3034,32 +3197,32 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 177.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 196.5f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 58.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.7f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 145.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 36.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.6f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 66.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 67.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 70.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 66.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 67.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 70.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
@@ -3068,7 +3231,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 145.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3076,25 +3239,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 36.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.6f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 62.4f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 68.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 67.3f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 62.4f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 67.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 67.7f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 136.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 152.1f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 40.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 50.0f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3104,7 +3267,7 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 123.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 135.3f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3112,28 +3275,27 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 76.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 91.1f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 113.6f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 113.7f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 111.5f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 112.0f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 112.3f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 252.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 284.4f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 69.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 89.4f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 72.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 77.8f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3141,17 +3303,17 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 51.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 57.1f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 53.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 52.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 56.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 56.8f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 52.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 52.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 56.8f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 56.8f, 2147483648},
     }},
@@ -3163,22 +3325,22 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 125.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 141.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 34.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 64.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 67.8f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 68.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 64.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 67.8f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 68.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
@@ -3189,7 +3351,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 125.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 141.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3197,27 +3359,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 34.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.5f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 58.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.2f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.5f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.7f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 145.4f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 36.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.6f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 48.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 53.3f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3225,30 +3387,30 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 29.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 35.3f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 36.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 45.8f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 45.2f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 36.8f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 45.3f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 45.4f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 78.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 86.0f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 25.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 30.4f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 20.3f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 24.4f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 24.1f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3257,20 +3419,20 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 40.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 44.9f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 14.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 17.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 276.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 277.8f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 293.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 276.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 277.8f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 293.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
@@ -3281,7 +3443,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 543.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 615.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3289,18 +3451,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 143.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 187.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 71.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 71.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 75.6f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 76.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 71.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 71.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 75.6f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 76.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
@@ -3311,7 +3473,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 139.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3319,18 +3481,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 38.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 49.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 27.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 2, 27.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 2, 29.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 4, 29.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 27.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 2, 27.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 2, 29.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 4, 29.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
@@ -3339,7 +3501,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 37.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 41.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3347,7 +3509,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 17.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 21.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3367,7 +3529,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 17.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 18.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3375,7 +3537,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 12.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 12.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3395,7 +3557,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3403,7 +3565,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 9.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3417,11 +3579,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 44.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 44.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 13.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3429,7 +3591,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.5f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3447,7 +3609,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3455,16 +3617,16 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 2473.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 2474.7f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 2598.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 2473.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 2474.7f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 2598.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
@@ -3475,7 +3637,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4889.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5558.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3483,18 +3645,16 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2452.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5395.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 621.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 621.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 652.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 621.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 621.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 652.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
@@ -3505,7 +3665,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1240.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1409.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3513,18 +3673,16 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 623.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1368.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 164.3f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 4, 164.3f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 4, 172.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 164.3f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 4, 164.3f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 4, 172.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
@@ -3535,7 +3693,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 312.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 354.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3543,18 +3701,18 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 158.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 344.3f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 54.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 8, 54.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 8, 57.0f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 57.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 54.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 8, 54.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 8, 57.0f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 57.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
@@ -3565,7 +3723,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 94.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 106.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3573,7 +3731,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 52.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 103.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3593,7 +3751,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 35.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 39.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3601,19 +3759,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 21.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 38.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 95.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 97.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 95.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 97.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 107.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 119.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3621,15 +3779,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 61.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 114.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 26.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 26.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3639,7 +3797,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 29.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 32.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3647,15 +3805,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 17.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3663,7 +3821,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3671,17 +3829,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3691,7 +3849,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3699,17 +3857,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 7.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3719,7 +3877,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3727,7 +3885,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3745,7 +3903,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 13.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 14.6f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3757,12 +3915,12 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 31.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 31.9f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 33.2f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 31.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 31.9f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 33.2f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
@@ -3773,7 +3931,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 49.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 55.0f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3781,18 +3939,18 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 22.7f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4.5f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4.5f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
@@ -3803,7 +3961,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3811,19 +3969,19 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.9f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3833,16 +3991,16 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
@@ -3851,7 +4009,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3859,17 +4017,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 128, 7.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 128, 7.6f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3878,7 +4036,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3886,19 +4044,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.9f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f, 2147483648},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3908,7 +4066,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3916,19 +4074,31 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f, 2147483648},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.5f, 2147483648},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.5f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.7f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.9f, 2147483648},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.7f, 2147483648},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 37.3f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 16, 17.1f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 16, 17.6f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -3938,43 +4108,67 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 16, 16.0f, 2147483648},
     }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f, 2147483648},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.8f, 2147483648},
+    }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.0f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 9.0f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 9.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.2f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.3f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 12.7f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 13.9f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.9f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.0f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3984,7 +4178,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3992,7 +4186,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.9f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4012,7 +4206,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 28.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.3f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -4020,19 +4214,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 10.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 13.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f, 2147483648},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4042,19 +4236,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.1f, 2147483648},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.1f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.7f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.9f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.6f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.7f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 191.7f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 202.0f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -4062,7 +4264,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 168.5f, 2147483648},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 177.6f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -5973,23 +6175,23 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 5.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 10.7f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 4.2f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 5.6f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 10.7f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 4.3f, 2147483648},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 1, 5.7f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 5.9f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 6.6f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16, 128, 8.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 32, 10.6f, 2147483648},
     }},
@@ -6107,7 +6309,6 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 27.4f, 2147483648},
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 1, 34.7f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
@@ -6144,12 +6345,24 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.8f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.8f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 7.7f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.4f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 42.5f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 42.4f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7870,23 +8083,23 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.9f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.9f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.4f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.9f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 8.2f, 2147483648},
     }},
@@ -8030,7 +8243,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 9.6f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 9.5f, 2147483648},
     }},
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -8057,12 +8270,24 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.2f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.2f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 19.1f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 19.0f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -9720,24 +9945,24 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8, 64, 7.2f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.6f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.6f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 3.9f, 2147483648},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.3f, 2147483648},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.4f, 2147483648},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.5f, 2147483648},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 8.1f, 2147483648},
     }},
@@ -9878,11 +10103,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 2, 10.9f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 2, 10.8f, 2147483648},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 7.3f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 7.2f, 2147483648},
     }},
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -9894,7 +10119,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 6.4f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 6.3f, 2147483648},
     }},
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -9913,12 +10138,24 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f, 2147483648},
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.2f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.5f, 2147483648},
+    }},
+    // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.4f, 2147483648},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 21.2f, 2147483648},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 20.9f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {

@@ -7,6 +7,9 @@
 // clang-format off: one factory per line
 namespace ckgen {
 namespace factories {
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances();
@@ -23,6 +26,9 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_insta
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances();
@@ -140,6 +146,14 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwg
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_instances();
@@ -167,6 +181,12 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhw
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances();
@@ -214,6 +234,9 @@ namespace {
 std::vector<FactoryRow> sorted_rows() {
     std::vector<FactoryRow> rows;
     for(const Span<FactoryRow>& own : {
+            factories::add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(),
@@ -230,6 +253,9 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(),
@@ -347,6 +373,14 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_instances(),
@@ -374,6 +408,12 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_scale_ndhwgk_gkzyxc_ndhwgc_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(),

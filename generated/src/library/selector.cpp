@@ -29,7 +29,8 @@ constexpr int64 kOctave = 16;  // the unit of distances is a sixteenth of a fact
 constexpr int64 kFarthest = 6 * kOctave;
 constexpr std::size_t kNeighbours = 3;
 constexpr int64 kMostSplits = 65536;  // that instances take
-constexpr int64 kMacsAValue = 64;     // products of mma.sync in the time of one value from the cache, on an H200
+constexpr int64 kTapSlot = 8;      // K channels that a tap takes at least in backward data: a slot of 16-bit elements
+constexpr int64 kMacsAValue = 64;  // products of mma.sync in the time of one value from the cache, on an H200
 
 struct Candidate {
     int fields;  // position in instance_fields()
@@ -79,7 +80,7 @@ Extents extents_of(const std::string& operation, const Sizes& p) {
         return OPERATION::extents(p);
     CKGEN_EACH_OPERATION(CKGEN_EXTENTS)
 #undef CKGEN_EXTENTS
-    return {1, 1, 1, 1};
+    return {1, 1, 1, 1, 0};
 }
 
 // True if sums are longer than the part of the weight that stays in LDS, so that the kernel writes partials.
@@ -88,11 +89,22 @@ bool overflows(const InstanceFields& i, const Extents& own) { return i.weight_ro
 // Tiles of the results of all groups, as if each group were one matrix product.
 int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
     const int64 merged = std::min<int64>(i.groups_to_merge, groups);
-    const int64 rows = divide_up(saturated(own.m, merged), i.tile_rows);
+    const int64 rows = divide_up(saturated(own.m, own.tap_channels > 0 ? 1 : merged), i.tile_rows);
     const int64 columns = saturated(own.n, i.all_taps ? 1 : own.taps);
     if(i.all_groups)
         return saturated(rows, divide_up(saturated(columns, groups), i.tile_columns));
     return saturated(saturated(rows, divide_up(groups, merged)), divide_up(saturated(columns, merged), i.tile_columns));
+}
+
+// Values that a tile reads per term of its sums.
+int64 values_per_term(const InstanceFields& i, const Extents& own, const Sizes& sizes) {
+    const int64 values = std::max<int64>(i.values, saturated(i.macs, sizes.taps()) / kMacsAValue);
+    const int64 merged = std::min<int64>(i.groups_to_merge, sizes.groups);
+    if(merged == 1 || own.tap_channels == 0)
+        return values;
+    // A tap of merged groups has the channels of all. One group's take at least a slot of LDS.
+    return saturated(values, divide_up(saturated(own.tap_channels, merged), kTapSlot)) /
+           divide_up(own.tap_channels, kTapSlot);
 }
 
 // log2 in sixteenths, linear between powers of two.
@@ -215,12 +227,17 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 // the tensor that is written, which the main loop does not access.
 auto rule_order(int position, const Extents& own, const Sizes& sizes) {
     const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
-    const int64 values = std::max<int64>(i.values, saturated(i.macs, sizes.taps()) / kMacsAValue);
+    const int64 values = values_per_term(i, own, sizes);
     const int read_vectors = i.a_vector + i.b_vector;
-    // An instance that accesses single elements is no better than the generic one unless it moves less.
-    const bool single = read_vectors + i.c_vector == 3;
-    return std::make_tuple(i.generic || single, overflows(i, own), saturated(tiles(i, own, sizes.groups), values),
-                           i.given_copy, -read_vectors, -i.c_vector, i.any_filter, position);
+    // Tiles of a matrix product that are filled with single elements are no better than the generic instance unless
+    // they move less. Family depthwise, whose tiles are single positions, wastes nothing.
+    const bool single = read_vectors + i.c_vector == 3 && i.tile_rows * i.tile_columns > 1;
+    // Merged groups that share GEMM-K: those of one channel are left to family depthwise; of equal traffic more groups
+    // come first, whose rows of memory are longer.
+    const int64 merged = own.tap_channels > 0 ? std::min<int64>(i.groups_to_merge, sizes.groups) : 1;
+    return std::make_tuple(i.generic || single || (merged > 1 && sizes.c == 1), overflows(i, own),
+                           saturated(tiles(i, own, sizes.groups), values), -merged, i.given_copy, -read_vectors,
+                           -i.c_vector, i.any_filter, position);
 }
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {

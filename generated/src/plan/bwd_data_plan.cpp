@@ -25,6 +25,28 @@ std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
     return reason;
 }
 
+// Refuses planes of the output in which vectors of positions that taps shift cannot be loaded.
+std::string check_row_vectors(const BwdDataTraits& t, const Problem& p) {
+    if(t.row_vector == 1)
+        return {};
+    const int last = 2 + p.ndim;
+    if(p.out.lengths[last] > 1 && p.out.strides[last] != 1)
+        return refuse("a-vector", "output positions of a row are " + number(p.out.strides[last]) +
+                                      " elements apart, vectors need 1");
+    constexpr int64 most = int64{1} << 29;  // bytes of a plane and offsets in it fit 31 bits
+    int64 plane = 1;
+    for(int d = 0; d < p.ndim; ++d) {
+        const int64 length = p.out.lengths[3 + d], stride = length > 1 ? p.out.strides[3 + d] : 0;
+        plane = length > most || stride > most ? most + 1 : std::min(most + 1, plane + (length - 1) * stride);
+    }
+    if(plane < t.row_vector)
+        return refuse("a-vector", "a plane of " + number(plane) + " output positions is smaller than a vector of " +
+                                      number(t.row_vector));
+    if(plane * t.elem_bytes > most)
+        return refuse("a-vector", "vectors need planes of the output of at most 2^29 bytes");
+    return {};
+}
+
 // Checks before sizes are multiplied.
 std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusion& fusion, const Addresses& at) {
     std::string reason = check_problem(t, p);
@@ -38,17 +60,19 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
         reason = check_inner_strides("output", p.out, p.ndim, t.elem_bytes);
     if(reason.empty())
         reason = check_conv_spec(t, p);
+    if(!reason.empty())
+        return reason;
+    const BwdDataProblem merged = with_merged_groups(t, p, fusion);
+    reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged.problem, at) : check_vectors(t, p, at);
     if(reason.empty())
-        reason = check_vectors(t, p, at);
+        reason = check_row_vectors(t, p);
     for(int d = 0; reason.empty() && d < p.ndim; ++d)
         if(t.c_vector > 1 && !channels_last(t.order.in, p.ndim) && p.strides[d] > 1)
             reason = refuse("c-vector", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                             " parts neighbouring input positions; vectors of them need stride 1");
     if(reason.empty())
-        reason = check_fusion(t, p, fusion, at.in);
-    if(reason.empty())
-        reason = check_d_positions(t, p, fusion);
-    return reason;
+        reason = check_fusion(t, merged.problem, merged.fusion, at.in);
+    return reason.empty() ? check_d_positions(t, p, fusion) : reason;
 }
 
 // The inverse of `a` modulo `modulus`; they have no common factor.
@@ -124,6 +148,17 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
     a.tile_taps = t.k_per_block / a.tap_rows;
 }
 
+// Positions of the largest class of a dimension, as a tile counts them; `least`: of the smallest.
+struct Counted {
+    int least, most;
+
+    Counted(const BwdDataArgs& a, const BwdDataTraits& t, int ndim, int d) {
+        const int unit = d == ndim - 1 ? t.row_vector : 1;
+        least = ceil_div(std::max(1, a.in_length[d] / a.stride[d]), unit) * unit;
+        most = ceil_div(ceil_div(a.in_length[d], a.stride[d]), unit) * unit;
+    }
+};
+
 // Number of bytes of the output that a tile may read before the first tap of its first row (out_back_bytes), and from
 // there on.
 struct Reach {
@@ -139,12 +174,12 @@ struct Reach {
             inner_bytes += (length - 1) * step;
         };
         for(int d = ndim - 1; d >= 0; --d) {
-            level(ceil_div(a.in_length[d], a.stride[d]), std::max(1, a.in_length[d] / a.stride[d]),
-                  a.out_stride_bytes[d]);
+            const Counted positions(a, t, ndim, d);
+            level(positions.most, positions.least, a.out_stride_bytes[d]);
             taps += int64{a.shift[d]} * (ceil_div(a.filter[d], a.tilde[d]) - 1) * a.out_stride_bytes[d];
         }
         level(a.images, a.images, a.out_image_bytes);
-        back = deepest + taps;
+        back = deepest + taps + (t.row_vector > 1 ? t.row_vector * t.elem_bytes : 0);  // from inside the plane
         ahead += int64{a.k} * std::max(a.out_k_bytes, t.elem_bytes) + 16;
     }
 };
@@ -175,7 +210,7 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     int64 rows = a.images, positions = a.images, sub_gemms = 1;
     bool fits = true;
     for(int d = 0; d < ndim; ++d) {
-        fits = fits && multiply(rows, ceil_div(a.in_length[d], a.stride[d])) && multiply(positions, a.in_length[d]) &&
+        fits = fits && multiply(rows, Counted(a, t, ndim, d).most) && multiply(positions, a.in_length[d]) &&
                multiply(sub_gemms, std::min(a.tilde[d], a.filter[d]));
     }
     const bool gaps = has_positions_without_taps(a, ndim);
@@ -241,6 +276,8 @@ void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool 
         a.wei_stride_bytes[d] = stride_of(p.wei, 3 + d) * bytes;
         a.in.position[d] = position_stride(stride_of(p.in, 3 + d));
     }
+    if(t.row_vector > 1)
+        a.out_stride_bytes[p.ndim - 1] = bytes;  // also in a row of length 1
 }
 
 int resolve_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int ndim, int compute_units) {
@@ -332,17 +369,21 @@ int64 most_taps(const BwdDataArgs& a, int ndim) {
     return taps;
 }
 
-BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& fusion, const Addresses& at,
+BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& given, const Addresses& at,
                       int compute_units) {
     BwdDataPlan plan;
-    const Problem p = with_unit_strides(problem, t.order);
+    const Problem own = with_unit_strides(problem, t.order);
     const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
-    plan.reason = problem_reason(t, p, fusion, at);
-    if(plan.reason.empty())
-        plan.reason = set_lengths(plan.args, t, p, pointwise);
+    plan.reason = problem_reason(t, own, given, at);
+    if(!plan.reason.empty())
+        return plan;
+    const auto [p, fusion] = with_merged_groups(t, own, given);
+    plan.reason = set_lengths(plan.args, t, p, pointwise);
     if(!plan.reason.empty())
         return plan;
     set_strides(plan.args, t, p, pointwise);
+    if(t.groups_to_merge > 1)
+        plan.args.merged = merged_input_groups(own, p);
     plan.reason = t.plan_family != nullptr ? t.plan_family(plan, t, p, fusion, at, compute_units)
                                            : plan_tiles(plan, t, p, pointwise ? 1 : p.ndim, compute_units);
     if(!plan.reason.empty())

@@ -94,7 +94,7 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
                       // fit
     };
     const std::array<Role, 3> roles{{
-        {"a-vector", "a-alignment", t.roles.a, t.a_vector, t.elem_bytes, t.tma},
+        {"a-vector", "a-alignment", t.roles.a, t.row_vector > 1 ? 1 : t.a_vector, t.elem_bytes, t.tma},
         {"b-vector", "b-alignment", t.roles.b, t.b_vector, t.elem_bytes, false},
         {"c-vector", "c-alignment", t.roles.c, t.c_vector, t.written_bytes, false},
     }};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ckgen/block/slot_copy.hpp"
+#include "ckgen/block/unaligned_vector.hpp"
 
 namespace ckgen::block {
 
@@ -23,18 +24,7 @@ struct ShiftedSlotCopy : Base {
     template <class Window>
     static CKGEN_DEVICE void fetch(const platform::Thread& thread, const Window& window, uint32 offset,
                                    Registers& registers, int slice, int part) {
-        if constexpr(platform::kUnalignedLoads) {
-            Base::fetch(thread, window, offset, registers, slice, part);
-        } else {
-            struct Elements {
-                typename WordsOrLess<element_bytes>::type values[Base::vector];
-            } elements;
-            CKGEN_UNROLL
-            for(int i = 0; i < Base::vector; ++i)
-                elements.values[i] = window.template load<typename WordsOrLess<element_bytes>::type>(
-                    thread, offset + static_cast<uint32>(i * element_bytes));
-            registers.data[slice][part] = __builtin_bit_cast(GlobalVector, elements);
-        }
+        registers.data[slice][part] = load_unaligned<GlobalVector, T>(thread, window, offset);
     }
 
     static CKGEN_DEVICE void store(const platform::Thread& thread, int lds_base, int id, const Registers& registers) {
@@ -89,11 +79,10 @@ private:
 
     // Clears the elements whose bit is 0.
     static CKGEN_DEVICE void clear(GlobalVector& vector, uint32 valid) {
-        const uint32 pairs = valid | valid << 15;  // bits of the two elements of a word, 16 apart
+        const auto kept = kept_bits<GlobalVector, element_bytes>(valid);
         CKGEN_UNROLL
         for(int word = 0; word < words; ++word)
-            vector[word] &=
-                element_bytes == 4 ? 0u - (valid >> word & 1u) : platform::spread_signs(pairs << (15 - 2 * word));
+            vector[word] &= kept[word];
     }
 };
 

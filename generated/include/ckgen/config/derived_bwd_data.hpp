@@ -17,6 +17,8 @@ struct WithFunction : Base {
     // With filter 1, stride 1 and pad 0 the positions of all images form one row.
     static constexpr bool pointwise = Base::conv_spec == ConvSpec::Filter1x1Stride1Pad0;
     static constexpr int kernel_ndim = pointwise ? 1 : Base::Layout::ndim;
+    // A row of the image counts as a multiple of this many positions: of a vector, if taps shift vectors.
+    static constexpr int row_vector = pointwise || Base::a_channels_last ? 1 : Base::a_vector;
     static constexpr int d_tensors = Base::DsDataType::Size();
     static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
     using KernelArgs = BwdDataKernelArgs<typename Base::Function, d_tensors>;

@@ -40,6 +40,12 @@ struct WithGroupsToMerge : Config {
 template <class Config>
 struct WithGroupsToMerge<Config, typename IfMember<Config::groups_to_merge>::type> : Config {};
 
+// True if a tile may have several groups. Only some families have the key.
+template <class D, class = void>
+inline constexpr bool kMergesGroups = false;
+template <class D>
+inline constexpr bool kMergesGroups<D, typename IfMember<D::groups_to_merge>::type> = (D::groups_to_merge > 1);
+
 // Widths of CK's copy to channels-last tensors, which only its type strings have.
 template <class Config, class = void>
 struct WithTranspose : Config {

@@ -54,8 +54,8 @@ struct BwdWeightRules {
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
-    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
@@ -80,10 +80,10 @@ struct BwdWeightRules {
     static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
     static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
-    static_assert(ak1 == bk1 && (ak1 == k1 || (compute_bytes == 1 && 2 * ak1 == k1 && ak1 % a_dst_vector == 0 && bk1 % b_dst_vector == 0)), "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes, or half a slot of 8-bit elements");
+    static_assert(ak1 == bk1 && (ak1 == k1 || (compute_bytes == 4 && ak1 == 2 * k1) || (compute_bytes == 1 && 2 * ak1 == k1 && ak1 % a_dst_vector == 0 && bk1 % b_dst_vector == 0)), "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes, two slots of 4-byte elements, or half a slot of 8-bit elements");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight, in elements of at least 16 bits");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (c_m_major && elem_bytes > 1)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or the output of backward data, in elements of at least 16 bits");
     static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && a_copy_threads % planes == 0 && a_slices * k1 * a_copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
     static_assert(!b_k_major || (b_slices >= 1 && b_copy_threads % planes == 0 && b_slices * k1 * b_copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
@@ -147,8 +147,8 @@ struct BwdWeightWmmaRules {
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
     static constexpr auto conv_spec = D::conv_spec;
-    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
@@ -169,10 +169,10 @@ struct BwdWeightWmmaRules {
     static_assert(b_k_major || (b_copy_threads * b_vector * b_dst_vector) % (n_per_block * k1) == 0 || ((n_per_block * k1) % (b_copy_threads * b_vector * b_dst_vector) == 0 && (b_copy_threads * b_vector) % n_per_block == 0), "b-copy-planes: the copy threads take whole planes of B's tile at once, n_per_block x k1, or whole rows of one");
     static_assert((a_dst_vector * compute_bytes >= 4 || (a_write > 0 && compute_bytes <= 2)) && (b_dst_vector * compute_bytes >= 4 || (b_write > 0 && compute_bytes <= 2)) && k1 % a_dst_vector == 0 && k1 % b_dst_vector == 0, "lds-write-width: an LDS write is 4, 8 or 16 bytes, or less of 8- or 16-bit elements if the spec gives `lds_write`");
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
-    static_assert(ak1 == bk1 && (ak1 == k1 || (compute_bytes == 1 && 2 * ak1 == k1 && ak1 % a_dst_vector == 0 && bk1 % b_dst_vector == 0)), "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes, or half a slot of 8-bit elements");
+    static_assert(ak1 == bk1 && (ak1 == k1 || (compute_bytes == 4 && ak1 == 2 * k1) || (compute_bytes == 1 && 2 * ak1 == k1 && ak1 % a_dst_vector == 0 && bk1 % b_dst_vector == 0)), "k1-slots: where both operands are transposed, K1 is a slot of 16 bytes, two slots of 4-byte elements, or half a slot of 8-bit elements");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight, in elements of at least 16 bits");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (c_m_major && elem_bytes > 1)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or the output of backward data, in elements of at least 16 bits");
     static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && a_copy_threads % planes == 0 && a_slices * k1 * a_copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
     static_assert(!b_k_major || (b_slices >= 1 && b_copy_threads % planes == 0 && b_slices * k1 * b_copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
@@ -235,8 +235,8 @@ struct BwdWeightDlRules {
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
     static constexpr auto conv_spec = D::conv_spec;
-    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static constexpr auto ak1 = D::ak1;
@@ -261,7 +261,7 @@ struct BwdWeightDlRules {
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight, in elements of at least 16 bits");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (c_m_major && elem_bytes > 1)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or the output of backward data, in elements of at least 16 bits");
     static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && a_copy_threads % planes == 0 && a_slices * k1 * a_copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
     static_assert(!b_k_major || (b_slices >= 1 && b_copy_threads % planes == 0 && b_slices * k1 * b_copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
@@ -414,7 +414,6 @@ struct BwdDataRules {
     static constexpr auto generic = D::generic;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
-    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -449,8 +448,9 @@ struct BwdDataRules {
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
-    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
@@ -459,7 +459,7 @@ struct BwdDataRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && c_channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and whose weight has its channels last");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "data-groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -479,7 +479,7 @@ struct BwdDataRules {
     static_assert((ak1 % k1 == 0 || (compute_bytes == 1 && 2 * ak1 == k1)) && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot, AK1 half a slot of 8-bit elements");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight, in elements of at least 16 bits");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (c_m_major && elem_bytes > 1)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or the output of backward data, in elements of at least 16 bits");
     static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && a_copy_threads % planes == 0 && a_slices * k1 * a_copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
     static_assert(!b_k_major || (b_slices >= 1 && b_copy_threads % planes == 0 && b_slices * k1 * b_copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
@@ -507,7 +507,6 @@ struct BwdDataWmmaRules {
     static constexpr auto stages = D::stages;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
-    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -543,15 +542,16 @@ struct BwdDataWmmaRules {
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
     static constexpr auto conv_spec = D::conv_spec;
-    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && c_channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and whose weight has its channels last");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "data-groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -569,7 +569,7 @@ struct BwdDataWmmaRules {
     static_assert((ak1 % k1 == 0 || (compute_bytes == 1 && 2 * ak1 == k1)) && k_per_block % ak1 == 0 && (bk1 % k1 == 0 || k1 % bk1 == 0) && k_per_block % bk1 == 0 && bk1 % b_dst_vector == 0, "k1-divides: AK1 and BK1 are whole slots of 16 bytes that divide k_per_block; BK1 may also be a part of a slot, AK1 half a slot of 8-bit elements");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight, in elements of at least 16 bits");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (c_m_major && elem_bytes > 1)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or the output of backward data, in elements of at least 16 bits");
     static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && a_copy_threads % planes == 0 && a_slices * k1 * a_copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
     static_assert(!b_k_major || (b_slices >= 1 && b_copy_threads % planes == 0 && b_slices * k1 * b_copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
@@ -598,7 +598,6 @@ struct BwdDataDlRules {
     static constexpr auto stages = D::stages;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
-    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -632,8 +631,9 @@ struct BwdDataDlRules {
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
     static constexpr auto conv_spec = D::conv_spec;
-    static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
+    static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static constexpr auto ak1 = D::ak1;
@@ -642,7 +642,7 @@ struct BwdDataDlRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && c_channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and whose weight has its channels last");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "data-groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -659,7 +659,7 @@ struct BwdDataDlRules {
     static_assert((!a_k_major || a_write == 0 || a_write == a_dst_vector) && (!b_k_major || b_write == 0 || b_write == b_dst_vector), "lds-write-slots: an operand that is contiguous along GEMM-K is written to LDS in whole slots of 16 bytes");
     static_assert((epilogue_rows * n_per_block) % (c_vector * block_size) == 0 || (c_vector * block_size) % (epilogue_rows * n_per_block) == 0, "c-tile-cover: the math threads store the rows of one epilogue step evenly, or a whole fraction of them does");
     static_assert(vgpr_estimate <= vgpr_budget, "register-budget: the estimated registers of a lane fit what the launched waves leave it");
-    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight, in elements of at least 16 bits");
+    static_assert((a_channels_last || a_vector == 1 || a_k_major || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (c_m_major && elem_bytes > 1)) && (b_channels_last || b_vector == 1 || (conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (b_k_major && elem_bytes > 1 && k1 > 1)), "channels-first-vectors: where channels do not come last, an operand that filter taps shift is read one element at a time, unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or the output of backward data, in elements of at least 16 bits");
     static_assert(c_channels_last || c_vector == 1 || (b_k_major && !c_m_major) || (c_m_major && a_vector == 1 && 4 * wave_size % (m_per_xdl * c_vector) == 0), "channels-first-writes: a C whose positions are contiguous is written in vectors only if A is read one element at a time, in vectors that divide the rows of four accumulator registers of a wave");
     static_assert(!a_k_major || (a_slices >= 1 && a_copy_threads % planes == 0 && a_slices * k1 * a_copy_threads == m_per_block * k_per_block), "a-slot-cover: the copy threads fill the slots of A's tile in equal numbers, and whole rows at a time; threads past the slots are idle");
     static_assert(!b_k_major || (b_slices >= 1 && b_copy_threads % planes == 0 && b_slices * k1 * b_copy_threads == n_per_block * k_per_block), "b-slot-cover: the copy threads fill the slots of B's tile in equal numbers, and whole rows at a time; threads past the slots are idle");

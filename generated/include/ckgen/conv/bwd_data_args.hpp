@@ -27,6 +27,14 @@ struct InputStrides {
     int32 channel;
 };
 
+// Neighbouring groups that are computed as one GEMM, whose B is zero outside the blocks on the diagonal: rows of a tap
+// are the groups' K channels, columns their C channels. n and k of the plan count the channels of all of them.
+struct MergedInputGroups {
+    int32 k, c;            // channels per group
+    int32 last_k, last_c;  // channels of the last merged group, which may have fewer groups
+    Divider by_c;
+};
+
 struct BwdDataArgs {
     const char* out;
     const char* wei;
@@ -56,6 +64,27 @@ struct BwdDataArgs {
     int32 out_length[3], in_length[3];
     int32 common[3], tilde[3], shift[3];  // common: gcd(stride, dilation)
     int32 inverse[3];                     // inverse of shift modulo tilde: gives the class of a position
+    MergedInputGroups merged;             // only instances that merge groups read it
+};
+
+// The number of K and C channels of a tile. Merges: it has those of several groups; the last tile has fewer groups if
+// their number is not a multiple.
+template <bool Merges>
+struct TileChannels {
+    template <class Tile>
+    CKGEN_HD TileChannels(const BwdDataArgs&, const Tile&) {}
+    CKGEN_HD int k(const BwdDataArgs& args) const { return args.k; }
+    CKGEN_HD int n(const BwdDataArgs& args) const { return args.n; }
+};
+template <>
+struct TileChannels<true> {
+    template <class Tile>
+    CKGEN_HD TileChannels(const BwdDataArgs& args, const Tile& tile) : last_(tile.group == args.groups - 1) {}
+    CKGEN_HD int k(const BwdDataArgs& args) const { return last_ ? args.merged.last_k : args.k; }
+    CKGEN_HD int n(const BwdDataArgs& args) const { return last_ ? args.merged.last_c : args.n; }
+
+private:
+    bool last_;
 };
 
 // One sub-GEMM, as kernels take it.

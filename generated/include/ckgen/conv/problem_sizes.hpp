@@ -54,6 +54,7 @@ struct ProblemSizes {
 // longest sum. The record of the operation in ckgen/operations has the same.
 struct Extents {
     int64 m, n, taps, k;
+    int64 tap_channels;  // K channels of a tap in GEMM-K, or 0 if M counts them
 };
 
 }  // namespace ckgen::conv

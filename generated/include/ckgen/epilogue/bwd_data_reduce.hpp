@@ -3,6 +3,7 @@
 // reaches have no partials; their sum is zero.
 #pragma once
 
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/epilogue/fused_output.hpp"
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
@@ -48,6 +49,10 @@ struct BwdDataReduceKernel {
             at.channel = take(rest, vectors);
         at.image = take(rest, args.images);
         at.group = static_cast<int>(rest);
+        if constexpr(kMergesGroups<D>) {  // the last merged group may have fewer channels
+            if(at.channel >= conv::TileChannels<true>(args, at).n(args))
+                return;
+        }
         using Sum = typename D::Accumulator;
         Vec<Sum, width> total{};
         if(tapped)

@@ -3,6 +3,7 @@
 // that no tap reaches.
 #pragma once
 
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/epilogue/fused_output.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
 
@@ -42,7 +43,7 @@ public:
             rows_[round] = Rows(tile.count, tile.m_first + Shape::row_of_line(0, line));
             line_[round] = line;
             byte_[round] = thread.pin(Shape::byte_of(line, column));
-            const bool there = (Shape::whole_rounds || index < Shape::vectors) && tile.n_first + column < args_.n;
+            const bool there = (Shape::whole_rounds || index < Shape::vectors) && tile.n_first + column < channels();
             channel_[round] = thread.pin(there ? tile.n_first + column : kNone);
         }
     }
@@ -56,7 +57,8 @@ public:
             if(channel_[round] != kNone && rows_[round].at[0] < args_.images) {
                 InputPlace<ndim> at = place_of(tile_, rows_[round]);
                 at.channel = channel_[round];
-                write(thread, at, rows_[round], base + byte_[round]);
+                if(D::row_vector == 1 || at.position[ndim - 1] < args_.in_length[ndim - 1])
+                    write(thread, at, rows_[round], base + byte_[round]);
             }
             if constexpr(Shape::in_order)
                 rows_[round].advance(tile_.count, step_);
@@ -64,6 +66,14 @@ public:
     }
 
 private:
+    // Partials have all channels of merged groups, even of those past the last.
+    CKGEN_DEVICE int channels() const {
+        if constexpr(kMergesGroups<D>)
+            return args_.partial == nullptr ? conv::TileChannels<true>(args_, tile_).n(args_) : args_.n;
+        else
+            return args_.n;
+    }
+
     static constexpr int kNone = -1;  // past the last channel or line
     // Where positions are contiguous, a vector is c_vector lines of one column. Threads take the vectors of one chunk
     // of a wave first, which are neighbouring positions, then columns, then the next wave's chunk.
@@ -137,6 +147,7 @@ CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelA
     if(!tile.without_taps)
         return tile.m_first >= tile.rows;
     const typename D::KernelArgs& args = thread.reload_kernel_args(all_args);
+    const conv::TileChannels<kMergesGroups<D>> channels(args, tile);
     for(int index = thread.thread_id(); index < D::m_per_block * vectors; index += D::launch_threads) {
         const int row = D::c_m_major ? index % D::m_per_block : index / vectors;
         const int column = D::c_m_major ? index / D::m_per_block : index % vectors;
@@ -147,7 +158,7 @@ CKGEN_DEVICE bool fill(const platform::Thread& thread, const typename D::KernelA
         for(int d = 0; d < ndim; ++d)
             tapped = tapped & (conv::class_of(args, d, at.position[d]) >= 0);
         const typename D::Accumulator zeros[width] = {};
-        if(!tapped && at.image < args.images && at.channel < args.n)
+        if(!tapped && at.image < args.images && at.channel < channels.n(args))
             write_fused<D>(thread, args, at, input_offset<D>(at, args.in), zeros);
     }
     return true;

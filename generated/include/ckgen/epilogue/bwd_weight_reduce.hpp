@@ -8,12 +8,6 @@
 
 namespace ckgen::epilogue {
 
-// True if a tile may have several groups. Only some families have the key.
-template <class D, class = void>
-inline constexpr bool kMergesGroups = false;
-template <class D>
-inline constexpr bool kMergesGroups<D, typename IfMember<D::groups_to_merge>::type> = (D::groups_to_merge > 1);
-
 template <class D>
 struct BwdWeightReduceKernel {
     using Args = typename D::KernelArgs;

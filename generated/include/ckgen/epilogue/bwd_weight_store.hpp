@@ -31,6 +31,10 @@ public:
     }
 
 private:
+    // Clang unrolls the loop over passes, and so keeps the accumulators in registers, only while its code is small.
+    static constexpr bool is_large = D::groups_to_merge > 1 && Shape::passes > 8;
+    static constexpr int unrolled_rounds = is_large ? 1 : Shape::rounds;
+
     // The arguments of a function are not kept in registers during the main loop.
     static CKGEN_DEVICE const Args& near(const platform::Thread& thread, const Args& args) {
         if constexpr(D::fused)
@@ -47,7 +51,7 @@ private:
     }
     template <bool Fused, class Target>
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass, Target* target) const {
-        CKGEN_UNROLL
+        CKGEN_UNROLL_BY(unrolled_rounds)
         for(int round = 0; round < Shape::rounds; ++round) {
             const int index = round * D::block_size + math_id_;
             const int line = index / Shape::line_vectors;

@@ -12,6 +12,9 @@
 
 // clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
+void add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -73,6 +76,14 @@ void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_instances(std::
 void add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_scale_nhwgk_gkyxc_nhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<bhalf_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<half_t>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_add_residual_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::AddResidual, Tuple<tags::NDHWGC>, Tuple<float>>>>& instances);
@@ -156,6 +167,8 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_instances(instances);
+            add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>) {
@@ -168,6 +181,8 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_instances(instances);
+            add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>) {
@@ -183,6 +198,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv3d_bwd_data_xdl_bilinear_ndhwgk_gkzyxc_ndhwgc_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f32_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>) {
@@ -201,12 +217,15 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f16_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f32_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
@@ -243,12 +262,15 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {

@@ -14,6 +14,9 @@
 
 // clang-format off: one function per line
 namespace ckgen::tensor_operation::device::instance {
+void add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>>>& instances);
@@ -86,6 +89,12 @@ void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_f32_b
 void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::Scale, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_scale_nhwgc_gkyxc_nhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightMultipleDOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32, functions::Scale, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
@@ -180,6 +189,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
@@ -188,6 +198,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>) {
+            add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
@@ -196,6 +207,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>) {
+            add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>>) {
@@ -205,15 +217,18 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>) {
+            add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>) {
+            add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>) {
+            add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16>>) {
@@ -259,15 +274,18 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>) {
+            add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>) {
+            add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16>>) {

@@ -127,6 +127,8 @@ struct BwdDataTile {
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d)
             number = tile.set_axis(args, d, number);
+        if(D::row_vector > 1 && !tile.without_taps)
+            tile.count[NDim] = ceil_div(tile.count[NDim], D::row_vector) * D::row_vector;
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             tile.rows *= tile.count[d + 1];

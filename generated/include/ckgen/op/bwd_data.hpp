@@ -24,7 +24,7 @@ struct BwdData : operations::BwdData {
         const int64 terms = p.product(p.k, [&](int d) {
             return conv::divide_up(p.filter[d], p.strides[d] / std::gcd(p.strides[d], p.dilations[d]));
         });
-        return {p.input_positions(), p.c, 1, terms};
+        return {p.input_positions(), p.c, 1, terms, p.k};
     }
     static Plan make_plan(const Traits& traits, const conv::Problem& problem, const conv::Fusion& fusion,
                           const conv::Addresses& at, int compute_units) {

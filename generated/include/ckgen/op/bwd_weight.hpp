@@ -17,7 +17,7 @@ struct BwdWeight : operations::BwdWeight {
 
     static constexpr bool packed_output = true;
 
-    static conv::Extents extents(const conv::ProblemSizes& p) { return {p.k, p.c, p.taps(), p.output_positions()}; }
+    static conv::Extents extents(const conv::ProblemSizes& p) { return {p.k, p.c, p.taps(), p.output_positions(), 0}; }
     static Plan make_plan(const Traits& traits, const conv::Problem& problem, const conv::Fusion& fusion,
                           const conv::Addresses& at, int compute_units) {
         return conv::make_plan(traits, problem, fusion, at, compute_units);

@@ -51,17 +51,18 @@ private:
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
             count[d] = count_[d];
-        const int distance = problem_.shift[height];
+        const int distance = problem_->shift[height];
         count[height] = ceil_div(count_[height], distance * args_.work.rows) * distance;
-        const Strips strips(problem_.images, count, problem_.shift[last], positions);
+        const Strips strips(problem_->images, count, problem_->shift[last], positions);
         const int first = share_ * args_.work.rounds * D::position_threads;
         Place base(strips.length, first);
         Place place(strips.length, first + mine_.position);
         const Place step(strips.length, D::position_threads);
-        this->load_weights(0, units_);
+        this->load_weights(this->all_units(), 0, units_);
         thread_.barrier();
-        for(int round = 0; round < args_.work.rounds && base.at[0] < problem_.images; ++round) {
-            if(place.at[0] < problem_.images && group_ < problem_.groups) {
+        for(int round = 0; round < args_.work.rounds && base.at[0] < problem_->images; ++round) {
+            this->reload();
+            if(place.at[0] < problem_->images && group_ < problem_->groups) {
                 if(taps_[height] == rows && taps_[last] == row_taps)
                     sweep<true>(strips, base, place);
                 else
@@ -73,7 +74,7 @@ private:
     }
 
     CKGEN_DEVICE Run run_of(const Place& place) const {
-        const int distance = problem_.shift[height];
+        const int distance = problem_->shift[height];
         Run run;
         run.first = place.at[height + 1] / distance * args_.work.rows;
         run.residue = place.at[height + 1] % distance;
@@ -84,18 +85,18 @@ private:
     // All: the residue is reached by all taps that an instance has sums for.
     template <bool All>
     CKGEN_DEVICE void sweep(const Strips& strips, const Place& base, const Place& place) {
-        const platform::GlobalBuffer out(problem_.out + base.at[0] * problem_.out_image_bytes,
+        const platform::GlobalBuffer out(problem_->out + base.at[0] * problem_->out_image_bytes,
                                          platform::kMaxWindowBytes);
-        const uint32 own = static_cast<uint32>((place.at[0] - base.at[0]) * problem_.out_image_bytes +
-                                               group_ * problem_.out_group_bytes);
+        const uint32 own = static_cast<uint32>((place.at[0] - base.at[0]) * problem_->out_image_bytes +
+                                               group_ * problem_->out_group_bytes);
         const Run run = run_of(place);
         const int taps = All ? rows : taps_[height];
-        const int column = origin_[last] + strips.first(place) - problem_.shift[last] * (row_taps - 1);
-        const uint32 first = static_cast<uint32>(column) * static_cast<uint32>(problem_.out_stride_bytes[last]);
+        const int column = origin_[last] + strips.first(place) - problem_->shift[last] * (row_taps - 1);
+        const uint32 first = static_cast<uint32>(column) * static_cast<uint32>(problem_->out_stride_bytes[last]);
         columns_ = 0;
         CKGEN_UNROLL
         for(int i = 0; i < window; ++i)
-            columns_ |= static_cast<uint32>(is_inside(column + i * problem_.shift[last], problem_.out_length[last]))
+            columns_ |= static_cast<uint32>(is_inside(column + i * problem_->shift[last], problem_->out_length[last]))
                         << i;
         Sums sums = {};
         Values values[window], next[window];
@@ -124,34 +125,35 @@ private:
 
     CKGEN_DEVICE void write_row(const Strips& strips, const Run& run, Place place, int row,
                                 const float (&sums)[positions][vector]) const {
-        place.at[height + 1] = run.residue + problem_.shift[height] * row;
+        place.at[height + 1] = run.residue + problem_->shift[height] * row;
         this->write(strips, place, sums);
     }
 
     // Loads the positions of a row that the taps of a strip read; zero outside the output.
     CKGEN_DEVICE void load(const platform::GlobalBuffer& out, uint32 own, const Run& run, const Place& place,
                            const Step& step, uint32 first, Values (&values)[window]) const {
-        int row = origin_[height] + run.residue + problem_.shift[height] * step.row;
-        bool inside = is_inside(row, problem_.out_length[height]);
-        uint32 offset = own + static_cast<uint32>(row) * static_cast<uint32>(problem_.out_stride_bytes[height]);
+        int row = origin_[height] + run.residue + problem_->shift[height] * step.row;
+        bool inside = is_inside(row, problem_->out_length[height]);
+        uint32 offset = own + static_cast<uint32>(row) * static_cast<uint32>(problem_->out_stride_bytes[height]);
         int layer = step.layer;
         if constexpr(ndim == 3) {
             const int depth_taps = taps_[0];
             const int channel = layer / depth_taps;
-            const int depth = origin_[0] + place.at[1] - problem_.shift[0] * (layer - channel * depth_taps);
-            inside = inside && is_inside(depth, problem_.out_length[0]);
-            offset += static_cast<uint32>(depth) * static_cast<uint32>(problem_.out_stride_bytes[0]);
+            const int depth = origin_[0] + place.at[1] - problem_->shift[0] * (layer - channel * depth_taps);
+            inside = inside && is_inside(depth, problem_->out_length[0]);
+            offset += static_cast<uint32>(depth) * static_cast<uint32>(problem_->out_stride_bytes[0]);
             layer = channel;
         }
-        offset += static_cast<uint32>(layer) * static_cast<uint32>(problem_.out_k_bytes) + first;
-        // Pinned: else the condition of every position stays in scalar registers.
+        offset += static_cast<uint32>(layer) * static_cast<uint32>(problem_->out_k_bytes) + first;
+        // Pinned: else the condition and the offset of every position stay in scalar registers.
         const auto there = static_cast<uint32>(thread_.pin(static_cast<int>(inside ? columns_ : 0)));
         const uint32 pitch =
-            static_cast<uint32>(problem_.shift[last]) * static_cast<uint32>(problem_.out_stride_bytes[last]);
+            static_cast<uint32>(problem_->shift[last]) * static_cast<uint32>(problem_->out_stride_bytes[last]);
         CKGEN_UNROLL
-        for(int i = 0; i < window; ++i)
-            values[i] =
-                out.template load_if<Values>(thread_, (there >> i & 1) != 0, offset + static_cast<uint32>(i) * pitch);
+        for(int i = 0; i < window; ++i) {
+            values[i] = out.template load_if<Values>(thread_, (there >> i & 1) != 0, offset);
+            offset = static_cast<uint32>(thread_.pin(static_cast<int>(offset + pitch)));
+        }
     }
 
     // Adds a row of the output to the sums. Shifts: the first sums are complete and leave, the others move up.
@@ -170,7 +172,7 @@ private:
             CKGEN_UNROLL
             for(int tap = 0; tap < row_taps; ++tap) {
                 if(!All && tap >= taps_[last])
-                    break;
+                    continue;
                 float weights[vector];
                 this->load_lds((lds + row * unit_weights + tap * D::n_per_block) * 4, weights);
                 CKGEN_UNROLL

@@ -1,8 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_weight_depthwise.hpp. Do not edit; run: ckgen generate
 // Family depthwise of backward weight. A unit is a part of the filter: row_taps taps of `stages` rows. A thread sums
 // the products of one unit over its strips of output positions, sweeping down their rows; the threads of a workgroup
-// have several units side by side. At the end their sums are added in LDS in a fixed order. The grid's splits are added
-// by the split-K reduction.
+// have several units side by side. At the end their sums are added in LDS in a fixed order, splits by the reduction.
 #pragma once
 
 #include "ckgen/conv/depthwise.hpp"
@@ -46,6 +45,7 @@ public:
         DepthwiseBwdWeightKernel kernel(args, thread);
         Sums sums = {};
         kernel.add_strips(sums);
+        kernel.reload();
         if constexpr(D::n_per_block == 1)
             add_units<launch_threads>(thread, args.work.unit_groups, kernel.position_threads_, sums,
                                       [&](int unit, int row, int tap, float sum) {
@@ -57,27 +57,30 @@ public:
 
 private:
     CKGEN_DEVICE DepthwiseBwdWeightKernel(const Args& args, const platform::Thread& thread)
-        : args_(args), problem_(args.problem), thread_(thread), mine_(thread),
+        : args_(args), problem_(&thread.reload_kernel_args(args).problem), thread_(thread), mine_(thread),
           position_threads_(D::position_threads / args.work.unit_groups),
           strip_(mine_.position / args.work.unit_groups) {
         uint32 block = thread.block_id();
-        first_group_ = conv::take(block, problem_.group_tiles) * D::n_per_block;
-        first_unit_ = conv::take(block, problem_.m_tiles) * args.work.unit_groups;
+        first_group_ = conv::take(block, problem_->group_tiles) * D::n_per_block;
+        first_unit_ = conv::take(block, problem_->m_tiles) * args.work.unit_groups;
         split_ = static_cast<int>(block);
         group_ = first_group_ + mine_.lane * vector;
-        unit_length_[0] = problem_.m;
+        unit_length_[0] = problem_->m;
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
-            unit_length_[d + 1] = ceil_div(problem_.filter[d], d == last ? row_taps : d == height ? unit_rows : 1);
+            unit_length_[d + 1] = ceil_div(problem_->filter[d], d == last ? row_taps : d == height ? unit_rows : 1);
         unit_ = Units(unit_length_, first_unit_ + mine_.position % args.work.unit_groups);
     }
 
-    CKGEN_DEVICE void add_strips(Sums& sums) const {
-        const int images = problem_.k / positions_of_image();
+    // Code after this reads the arguments again, so that they need no registers until then.
+    CKGEN_DEVICE void reload() { problem_ = &thread_.reload_kernel_args(args_).problem; }
+
+    CKGEN_DEVICE void add_strips(Sums& sums) {
+        const int images = problem_->k / positions_of_image();
         int32 count[ndim];
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
-            count[d] = problem_.out_length[d];
+            count[d] = problem_->out_length[d];
         if constexpr(unit_rows > 1)
             count[height] =
                 ceil_div(count[height], args_.work.row_dilation * args_.work.rows) * args_.work.row_dilation;
@@ -86,8 +89,9 @@ private:
         Place base(strips.length, first);
         Place place(strips.length, first + strip_);
         const Place step(strips.length, position_threads_);
-        const bool mine = group_ < problem_.groups && unit_.at[0] < problem_.m && strip_ < position_threads_;
+        const bool mine = group_ < problem_->groups && unit_.at[0] < problem_->m && strip_ < position_threads_;
         for(int round = 0; round < args_.work.rounds && base.at[0] < images; ++round) {
+            reload();
             if(mine && place.at[0] < images) {
                 const Sweep sweep(*this, strips, base, place);
                 if constexpr(unit_rows > 1)
@@ -108,16 +112,16 @@ private:
         int count = 1;
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
-            count *= problem_.out_length[d];
+            count *= problem_->out_length[d];
         return count;
     }
 
     // Bytes from one image of the output to the next.
     CKGEN_DEVICE int64 out_image_bytes() const {
         if constexpr(channels_last)
-            return int64{problem_.out_row_bytes} * positions_of_image();
+            return int64{problem_->out_row_bytes} * positions_of_image();
         else
-            return problem_.out_image_bytes;
+            return problem_->out_image_bytes;
     }
 
     // Values of the input that the taps of a strip read. Stride: how many taps its positions are apart in the input; 0
@@ -140,10 +144,10 @@ private:
 
         CKGEN_DEVICE Sweep(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& base,
                            const Place& place)
-            : out(k.problem_.out + base.at[0] * k.out_image_bytes(), platform::kMaxWindowBytes),
-              in(k.problem_.in + base.at[0] * k.problem_.in_image_bytes, platform::kMaxWindowBytes), rows(1),
+            : out(k.problem_->out + base.at[0] * k.out_image_bytes(), platform::kMaxWindowBytes),
+              in(k.problem_->in + base.at[0] * k.problem_->in_image_bytes, platform::kMaxWindowBytes), rows(1),
               in_first(0), inside(true) {
-            const conv::BwdWeightArgs& p = k.problem_;
+            const conv::BwdWeightArgs& p = *k.problem_;
             const int image = place.at[0] - base.at[0];
             in_byte = static_cast<uint32>(image * p.in_image_bytes + k.group_ * p.in_group_bytes);
             set_columns(k, strips, place, set_rows(k, place, channels_last ? static_cast<uint32>(image) : 0));
@@ -154,7 +158,7 @@ private:
     private:
         // Sets the rows of outer dimensions. Returns the first row of the output, counted from that of `image`.
         CKGEN_DEVICE uint32 set_rows(const DepthwiseBwdWeightKernel& k, const Place& place, uint32 image) {
-            const conv::BwdWeightArgs& p = k.problem_;
+            const conv::BwdWeightArgs& p = *k.problem_;
             uint32 row = image;
             in_row = 0;
             CKGEN_UNROLL
@@ -184,7 +188,7 @@ private:
         // Sets the positions within rows. `outer`: the row of the output.
         CKGEN_DEVICE void set_columns(const DepthwiseBwdWeightKernel& k, const Strips& strips, const Place& place,
                                       uint32 outer) {
-            const conv::BwdWeightArgs& p = k.problem_;
+            const conv::BwdWeightArgs& p = *k.problem_;
             const int first = strips.first(place);
             const uint32 row = outer * static_cast<uint32>(p.out_length[last]) + static_cast<uint32>(first);
             const auto row_bytes = static_cast<uint32>(p.out_row_bytes);
@@ -224,12 +228,12 @@ private:
     CKGEN_DEVICE void load_in(const Sweep& s, int row, In (&values)[window<Stride>]) const {
         const uint32 byte = s.in_byte + static_cast<uint32>(row) * s.in_row;
         if constexpr(Stride == 0) {
-            const int length = thread_.pin(has_row(s, row) ? problem_.in_length[last] : 0);
+            const int length = thread_.pin(has_row(s, row) ? problem_->in_length[last] : 0);
             CKGEN_UNROLL
             for(int i = 0; i < window<0>; ++i) {
                 const int tap = i / row_taps * args_.work.stride + i % row_taps;
                 values[i] =
-                    s.in.template load_if<In>(thread_, is_inside(s.in_column + tap * problem_.dilation[last], length),
+                    s.in.template load_if<In>(thread_, is_inside(s.in_column + tap * problem_->dilation[last], length),
                                               byte + static_cast<uint32>(tap) * s.in_pitch);
             }
         } else {
@@ -241,8 +245,8 @@ private:
         }
     }
     CKGEN_DEVICE bool has_row(const Sweep& s, int row) const {
-        return s.inside &&
-               (unit_rows == 1 || is_inside(s.in_first + row * problem_.dilation[height], problem_.in_length[height]));
+        return s.inside && (unit_rows == 1 ||
+                            is_inside(s.in_first + row * problem_->dilation[height], problem_->in_length[height]));
     }
 
     // Each row of the output by itself.
@@ -270,6 +274,7 @@ private:
 
     // Neighbouring rows of the output are one tap apart in the input: each row of the input is loaded once and
     // multiplied with the last unit_rows rows of the output, which stay in registers. The next rows are loaded ahead.
+    // The compiler must not foresee the row: it would keep the offsets of several rows in registers.
     CKGEN_DEVICE void add_neighbours(const Sweep& s, Sums& sums) const {
         Factors rows[unit_rows];
         Out out[positions];
@@ -277,7 +282,7 @@ private:
         load_out(s, 0, out);
         load_in<1>(s, 0, in);
         const int end = s.rows + unit_rows - 1;
-        for(int first = 0; first < end; first += unit_rows) {
+        for(int first = 0; first < end; first = thread_.rematerialize(first + unit_rows)) {
             CKGEN_UNROLL
             for(int turn = 0; turn < unit_rows; ++turn) {
                 const int row = first + turn;
@@ -316,10 +321,14 @@ private:
     template <int Stride, bool All>
     CKGEN_DEVICE void multiply(const Sweep& s, const float (&in)[window<Stride>][vector], const Factors& out,
                                float (&sums)[row_taps][vector]) const {
+        int there = s.positions;
         CKGEN_UNROLL
         for(int i = 0; i < positions; ++i) {
-            if(!All && i >= s.positions)
+            there = All ? positions : thread_.pin(there);  // else the compiler nests the tests
+            if(i >= there && !platform::kLaneMasks)
                 break;
+            if(i >= there)
+                continue;
             CKGEN_UNROLL
             for(int tap = 0; tap < row_taps; ++tap)
                 CKGEN_UNROLL
@@ -356,30 +365,30 @@ private:
     CKGEN_DEVICE void store_total(int unit, int channel, int row, int tap, const Sum& sum) const {
         const Units at(unit_length_, first_unit_ + unit);
         const int column = at.at[ndim] * row_taps + tap;
-        if(at.at[0] >= problem_.m || column >= problem_.filter[last] || first_group_ + channel >= problem_.groups)
+        if(at.at[0] >= problem_->m || column >= problem_->filter[last] || first_group_ + channel >= problem_->groups)
             return;
         const float total = sum();
-        const int64 filter = static_cast<int64>(first_group_ + channel) * problem_.m + at.at[0];
+        const int64 filter = static_cast<int64>(first_group_ + channel) * problem_->m + at.at[0];
         int64 element = filter;
         CKGEN_UNROLL
         for(int d = 0; d < last; ++d) {
             const bool rows = unit_rows > 1 && d == height;
             const int place = rows ? at.at[d + 1] * unit_rows + row : at.at[d + 1];
-            if(rows && place >= problem_.filter[d])
+            if(rows && place >= problem_->filter[d])
                 return;
-            element = element * problem_.filter[d] + place;
+            element = element * problem_->filter[d] + place;
         }
-        element = element * problem_.filter[last] + column;
-        if(problem_.partial != nullptr)
-            thread_.global_store(problem_.partial + split_ * problem_.groups * problem_.wei_group_elements + element,
+        element = element * problem_->filter[last] + column;
+        if(problem_->partial != nullptr)
+            thread_.global_store(problem_->partial + split_ * problem_->groups * problem_->wei_group_elements + element,
                                  total);
         else
             store_weight<D>(thread_, args_, first_group_ + channel, at.at[0],
-                            static_cast<int>(element - filter * problem_.n), element, total);
+                            static_cast<int>(element - filter * problem_->n), element, total);
     }
 
     const Args& args_;
-    const typename D::KernelArgs& problem_;
+    const typename D::KernelArgs* problem_;
     const platform::Thread& thread_;
     const DepthwiseThread<D> mine_;
     const int position_threads_;  // threads that share the strips of a unit

@@ -37,6 +37,19 @@ struct Pointwise {
 // The caller has checked that it fits.
 inline int32 position_stride(int64 stride) { return static_cast<int32>(stride); }
 
+// A problem and its D tensors.
+struct BwdDataProblem {
+    Problem problem;
+    Fusion fusion;
+};
+// The problem in which several groups are one group of all their channels, if the instance merges groups and they are
+// side by side in every tensor; the last may lack some.
+BwdDataProblem with_merged_groups(const BwdDataTraits& t, const Problem& p, const Fusion& fusion);
+// Sizes that tell merged groups apart. `merged`: the result of with_merged_groups().
+MergedInputGroups merged_input_groups(const Problem& p, const Problem& merged);
+// The vectors of the output and of the input may reach over merged groups, those of the weight may not.
+std::string check_group_vectors(const BwdDataTraits& t, const Problem& p, const Problem& merged, const Addresses& at);
+
 // Number of taps of the sub-GEMM that has most.
 int64 most_taps(const BwdDataArgs& a, int ndim);
 

@@ -31,13 +31,14 @@ struct InstanceTraits {
     int m_per_block, n_per_block, k_per_block;
     int tiles_per_half;  // split boundaries are multiples of this many GEMM-K tiles
     int a_vector, b_vector, c_vector;
+    int row_vector = 1;             // backward data: a_vector where taps shift vectors of positions
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int compute_bytes;              // per element of an operand in LDS
     int launch_threads;
     bool truncates;           // the matrix unit rounds partial sums toward zero
     bool tma;                 // TMA loads the tiles: tensor maps have limits of their own and need no windows
     bool persistent;          // workgroups take tiles in turn
-    int groups_to_merge = 1;  // family two_stage: groups that a workgroup computes as one where they are side by side
+    int groups_to_merge = 1;  // groups that a workgroup computes as one where they are side by side
     HaloLimits halo;          // family halo: a workgroup computes all taps
     DepthwiseLimits depthwise;
     int lds_bytes;  // per workgroup

@@ -44,6 +44,7 @@ inline constexpr bool kDirectLds = false;
 // Loads of several words may begin at any byte: for amdhsa LLVM turns "unaligned-access-mode" on (AMDGPUSubtarget), as
 // the kernel driver does in SH_MEM_CONFIG.
 inline constexpr bool kUnalignedLoads = true;
+inline constexpr bool kLaneMasks = true;
 // Number of LDS ring halves that a load wave holds in registers before it writes them.
 inline constexpr int kLoadedHalves = 2;
 

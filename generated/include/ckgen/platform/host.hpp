@@ -60,7 +60,8 @@ inline constexpr bool kTransposingLds = false;
 
 inline constexpr bool kDirectLds = kTransposingLds;
 inline constexpr bool kUnalignedLoads = true;
-inline constexpr int kLoadedHalves = 2;  // as on AMD
+inline constexpr bool kLaneMasks = true;  // as on AMD
+inline constexpr int kLoadedHalves = 2;   // as on AMD
 
 // The low (or high) halves of two words as one word, the half of `a` in its low half.
 template <bool High>

@@ -20,6 +20,7 @@ inline constexpr int kExchangeLanes = 32;
 inline constexpr bool kTransposingLds = false;  // ldmatrix reads slots as they are
 inline constexpr bool kDirectLds = false;
 inline constexpr bool kUnalignedLoads = false;
+inline constexpr bool kLaneMasks = false;
 inline constexpr int kLoadedHalves = 1;  // two would leave room for one block less per multiprocessor
 
 // The low (or high) halves of two words as one word, the half of `a` in its low half.

@@ -16,6 +16,8 @@
 //   kDirectLds         true if GlobalBuffer::load_to_lds() exists: it loads 16 bytes per lane from global memory to
 //                      consecutive bytes of LDS; Thread::await_loads() waits for them
 //   kUnalignedLoads    true if a load of several words may begin at any multiple of an element's size
+//   kLaneMasks         true if a branch on which the lanes of a wave differ keeps a mask of lanes in scalar registers:
+//                      then nested branches spill
 //   kLoadedHalves      number of LDS ring halves that a load wave holds in registers before it writes them, 1 or 2
 //   pdl_wait()         kernels with `overlaps_previous` call it before they read results of an earlier kernel
 // and to host code (not in a device pass):

@@ -6,6 +6,8 @@
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v1x4x4_s1, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v1x4x1_s1, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v4x4x1_s1, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v4x1x1_s1, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_instances(
@@ -13,6 +15,8 @@ void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_instances(
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v1x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v1x4x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v4x4x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v4x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -22,6 +26,8 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_insta
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, true),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 1, 4, 4, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v1x4x1_s1, "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 1, 4, 1, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v4x4x1_s1, "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 1, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f32_default_128x128x16_w0x4_xdl32_v4x1x1_s1, "grouped_conv_bwd_data", "NGCW/GKXC/NGKW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 1, 1, false, 0, true, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -6,6 +6,15 @@
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_instances(
@@ -13,6 +22,15 @@ void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -22,6 +40,15 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_inst
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, true),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 1, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 1, 8, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 2, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 4, 8, false, 0, true, false, false, 2, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 4, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 1, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 1, 8, false, 0, true, false, false, 8, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -13,6 +13,15 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_instances(
@@ -27,6 +36,15 @@ void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -43,6 +61,15 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_in
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 8, 1, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 4, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 1, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 1, 8, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 2, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 4, 8, false, 0, true, false, false, 2, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 4, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 1, 8, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 1, 8, false, 0, true, false, false, 8, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

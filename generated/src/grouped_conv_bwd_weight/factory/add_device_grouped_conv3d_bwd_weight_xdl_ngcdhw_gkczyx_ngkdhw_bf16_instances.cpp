@@ -3,6 +3,7 @@
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
 
 // clang-format off: one instance per line
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_256x128x32_w0x4_xdl32_v8x1x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x1x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x1_xdl32_v8x1x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x1x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
@@ -10,10 +11,12 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_d
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x4x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(
     std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances) {
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_256x128x32_w0x4_xdl32_v8x1x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x1x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x1_xdl32_v8x1x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x1x8_s1)
@@ -21,12 +24,14 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instance
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x4x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances() {
     static const FactoryRow rows[] = {
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_256x128x32_w0x4_xdl32_v8x1x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 256, 128, 32, 384, 0, 8, 1, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x1x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 1, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x1_xdl32_v8x1x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 1, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x1x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 4, 1, 8, false, 0, true, false, false, 1, false),
@@ -34,6 +39,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_b
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x4x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 4, 4, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 32, 64, 32, 96, 0, 8, 1, 1, false, 0, true, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

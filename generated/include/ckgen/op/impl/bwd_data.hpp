@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ckgen/config/layout.hpp"
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/op/element_wise_operation.hpp"
 #include "ckgen/op/impl/planned_operator.hpp"
 
@@ -67,7 +68,10 @@ struct BwdDataFamily {
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits{};
         static_cast<conv::InstanceTraits&>(traits) = conv::common_traits<D, Operation>();
+        if constexpr(kMergesGroups<D>)
+            traits.groups_to_merge = D::groups_to_merge;
         tensor_operation::device::set_function_traits<D>(traits);
+        traits.row_vector = D::row_vector;
         return traits;
     }
     template <class D>

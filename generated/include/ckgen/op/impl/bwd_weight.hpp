@@ -144,8 +144,8 @@ struct BwdWeightFamily : BwdWeightKernels {
     static std::string type_string(const char* suffix) {
         return tensor_operation::device::type_string(
             std::string(tensor_operation::device::BwdWeightClass<D>::name) + suffix,
-            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block / Numbers::k1}, D::conv_spec,
-            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
+            {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block / Numbers::ak1}, D::conv_spec,
+            {Numbers::ak1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
              D::b_vector, Numbers::b_dst_vector, 1, 1, D::c_vector});
     }
 };

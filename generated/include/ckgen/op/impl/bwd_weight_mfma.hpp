@@ -27,7 +27,7 @@ struct BwdWeightXdl : MfmaFamily<BwdWeightFamily> {
         std::string text = tensor_operation::device::type_string(
             std::string(tensor_operation::device::BwdWeightClass<D>::name) + suffix + "V3",
             {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block}, D::conv_spec,
-            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
+            {Numbers::ak1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, D::a_vector, Numbers::a_dst_vector,
              D::b_vector, Numbers::b_dst_vector, 1, 1, D::c_vector});
         text.back() = ',';
         return text + " BlkGemmPipelineScheduler: " + (D::interwave ? "Interwave" : "Intrawave") +
@@ -62,7 +62,7 @@ struct BwdWeightTwoStage : MfmaFamily<BwdWeightFamily> {
         std::string text = tensor_operation::device::type_string(
             std::string("DeviceGroupedConvBwdWeight") + suffix,
             {D::block_size, D::m_per_block, D::n_per_block, D::k_per_block}, D::conv_spec,
-            {Numbers::k1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, copied ? D::transpose_vector : D::a_vector,
+            {Numbers::ak1, Numbers::m_xdl_per_wave, Numbers::n_xdl_per_wave, copied ? D::transpose_vector : D::a_vector,
              copied ? D::transpose_lds : Numbers::a_dst_vector, copied ? D::transpose_vector : D::b_vector,
              copied ? D::transpose_lds : Numbers::b_dst_vector, 1, 1, D::c_vector});
         text.pop_back();

@@ -26,7 +26,7 @@ struct DepthwiseFamily : Base {
     // Those of CK's numbers that apply.
     template <class D>
     struct TypeNumbers {
-        static constexpr int k1 = 1, ak1 = 1, bk1 = 1;
+        static constexpr int ak1 = 1, bk1 = 1;
         static constexpr int m_xdl_per_wave = 1, n_xdl_per_wave = 1;
         static constexpr int a_dst_vector = 1, b_dst_vector = 1;
     };

@@ -83,9 +83,14 @@ class PlannedOperator : public Family::template Interface<D>, public ConvRunner 
             return Family::template reduction<D>();
     }
     static std::vector<char> argument(const Launch& launch) {
-        const auto args = Family::template problem<D>(launch);
-        const auto* bytes = reinterpret_cast<const char*>(&args);
-        return {bytes, bytes + sizeof(args)};
+        const auto bytes_of = [](const auto& args) {
+            const auto* bytes = reinterpret_cast<const char*>(&args);
+            return std::vector<char>(bytes, bytes + sizeof(args));
+        };
+        if constexpr(Family::tensor_maps)
+            return bytes_of(Family::template problem<D>(launch));  // maps need a GPU
+        else
+            return bytes_of(arguments(0, launch));
     }
 
     struct Invoker final : BaseInvoker {

@@ -28,7 +28,7 @@ struct TmaFamily : Base {
     // Those of CK's numbers that apply to these families: K0 counts 8 rows; waves do not share an atom.
     template <class D>
     struct TypeNumbers {
-        static constexpr int k1 = 8, ak1 = k1, bk1 = k1;
+        static constexpr int ak1 = 8, bk1 = 8;
         static constexpr int m_xdl_per_wave = 1, n_xdl_per_wave = 1;
         static constexpr int a_dst_vector = D::a_vector, b_dst_vector = D::b_vector;
     };
