@@ -11,6 +11,7 @@ from ckgen.library.library import Library
 from tests.support.torch_cases import DEVICE, NVIDIA, expected, make, torch
 
 from ckgen.torch.candidates import Gradient, words  # isort: skip
+from ckgen.torch.native import binding  # isort: skip
 from ckgen.torch.plan import GRADIENTS, forms_of  # isort: skip
 from ckgen.torch.request import Request, Seen  # isort: skip
 from ckgen.torch.tuned import poison  # isort: skip
@@ -22,6 +23,12 @@ SHAPES = [
     (32, 32, 2, (3, 2), (13, 9), (2, 1), 1, 1),
     (3, 16, 1, (3, 3), (9, 7), 1, 1, 1),
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def execute() -> None:
+    """Load the operator that executes plans."""
+    binding()
 
 
 def request(tensors: tuple[Any, Any, Any], settings: dict[str, Any], at: int, tf32: bool = False) -> Request:
