@@ -1,4 +1,4 @@
-"""Test ckgen_transpose on random shapes: every row of the tile's edges, any alignment of rows, two sizes of elements."""
+"""Test ckgen_transpose on random shapes: all tile edges, any alignment of rows, two sizes of elements."""
 
 from __future__ import annotations
 
