@@ -37,7 +37,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "lane_bytes == 16": "kDirectOperand asks for vector 8 of 16-bit elements",
         "Layout::plane_bytes == Layout::k1 * Layout::row_bytes": "kDirectOperand asks for no padding",
         "Rows::slice_rows % Layout::moves_repeat_after == 0": "kDirectOperand asks for it",
-        "vector * static_cast<int>(sizeof(T)) == Layout::slot_bytes": "kDirectSlots asks for vector 8 of 16-bit elements",
+        "vector * static_cast<int>(sizeof(T)) == Layout::slot_bytes": "kDirectSlots asks for 8 16-bit elements",
         "Layout::planes * Layout::k1 == KPerBlock && slice_columns * Slices == Layout::columns": (
             *("a-slot-cover", "k-per-block-step"),
         ),

@@ -15,6 +15,7 @@ from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.analyse import CodeReport, analyse
 from ckgen.machine_code.compile import assemble, compile_and_read, identify
+from ckgen.operations.operation import BWD_DATA
 from tests.support.amd_assembly import LOAD_LOOP, MATH_LOOP, kernel_text
 from tests.support.specs import WEIGHT_LAYOUTS
 from tests.support.trees import GENERIC, WAVELET, XDL, context
@@ -27,8 +28,16 @@ SMALL = Instance("wavelet", WEIGHT_LAYOUTS[1], "f16", "Default", 64, 64, 32, 32,
 WMMA = Instance("wmma", WEIGHT_LAYOUTS[0], "f16", "Default", 128, 128, 64, 16, 0, 4, 8, 8, 8, 1)
 DOT = Instance("dl", WEIGHT_LAYOUTS[0], "f16", "Default", 128, 128, 16, 32, 0, 4, 4, 4, 8, 1)
 BF16 = replace(XDL, dtype="bf16")
-DATA = Instance("wavelet", "NHWGK/GKYXC/NHWGC", "f16", "Default", 128, 128, 32, 32, 1, 4, 8, 8, 8, 2, archs=WAVELET.archs)
-DIRECT = {"weight": replace(WAVELET, a_vector=8, b_vector=8, stages=4), "data": DATA, "bf16": replace(DATA, dtype="bf16")}
+DATA = Instance(
+    *("wavelet", "NHWGK/GKYXC/NHWGC", "f16", "Default", 128, 128, 32, 32, 1, 4, 8, 8, 8, 2),
+    operation=BWD_DATA,
+    archs=WAVELET.archs,
+)
+DIRECT = {
+    "weight": replace(WAVELET, a_vector=8, b_vector=8, stages=4),
+    "data": DATA,
+    "deep-bf16": replace(DATA, n_per_block=64, k_per_block=64, load_waves=2, dtype="bf16"),
+}
 TO_LDS = re.compile(r"^\tbuffer_load_dwordx4 .* lds$", re.MULTILINE)
 
 

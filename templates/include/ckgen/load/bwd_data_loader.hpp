@@ -16,10 +16,10 @@
 namespace ckgen::conv {
 
 template <class D>
-inline constexpr bool kDirectBwdData = D::a_k_major && !kMergesGroups<D> && D::a_copy_threads == D::copy_threads &&
-                                       D::b_copy_threads == D::copy_threads &&
-                                       kDirectSlots<D, D::m_per_block, D::a_vector> &&
-                                       kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad, D::b_k_major>;
+inline constexpr bool kDirectBwdData =
+    D::a_k_major && !kMergesGroups<D> && D::a_copy_threads == D::copy_threads && D::b_copy_threads == D::copy_threads &&
+    kDirectSlots<D, D::m_per_block, D::a_vector> &&
+    kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad, D::b_k_major>;
 
 template <class D>
 struct BwdDataLayouts {

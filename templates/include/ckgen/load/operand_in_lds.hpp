@@ -31,9 +31,8 @@ inline constexpr bool kDirectOperand =
 
 // The same for an operand that is contiguous along GEMM-K. Its pad stays empty at the end of the tile.
 template <class D, int Columns, int Vector>
-inline constexpr bool kDirectSlots =
-    platform::kDirectLds&& D::load_waves > 0 && D::compute_bytes == 2 && Vector == 8 && 16 % D::planes == 0 &&
-    D::copy_threads / D::planes % 16 == 0;
+inline constexpr bool kDirectSlots = platform::kDirectLds && D::load_waves > 0 && D::compute_bytes == 2 &&
+                                     Vector == 8 && 16 % D::planes == 0 && D::copy_threads / D::planes % 16 == 0;
 
 // Threads: those that copy; the others of D::copy_threads are idle. Compute: the type in LDS.
 template <class D, int Columns, int Vector, int Pad, int RowVector, int Slices, int Threads, class Compute,
