@@ -8,7 +8,7 @@
 
 namespace ckgen::block {
 
-// Where a wave's loads go: the LDS byte of its first lane in slice 0.
+// The destination of a wave's loads: the LDS byte of its first lane in slice 0.
 struct DirectPlace {
     int first;
 };
