@@ -37,10 +37,16 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "lane_bytes == 16": "kDirectOperand asks for vector 8 of 16-bit elements",
         "Layout::plane_bytes == Layout::k1 * Layout::row_bytes": "kDirectOperand asks for no padding",
         "Rows::slice_rows % Layout::moves_repeat_after == 0": "kDirectOperand asks for it",
+        "vector * static_cast<int>(sizeof(T)) == Layout::slot_bytes": "kDirectSlots asks for 8 16-bit elements",
+        "Layout::planes * Layout::k1 == KPerBlock && slice_columns * Slices == Layout::columns": (
+            *("a-slot-cover", "k-per-block-step"),
+        ),
+        "slice_columns % Layout::moves_repeat_after == 0": "kDirectSlots asks for it",
     },
     "block/lds_layout.hpp": {
         "Columns_ % 32 == 0 && row_bytes * K1_ <= plane_bytes": "kTileWay and kDirectOperand ask for 32 columns and"
         " for 16-bit elements, of which K1 are 16 bytes",
+        "Planes_ > 0 && 16 % Planes_ == 0": "kDirectSlots asks for it",
     },
     "block/row_copy.hpp": {
         # Slices is a_slices * a_dst_vector; threads_x divides the threads of a plane, and planes the copy threads.
@@ -78,7 +84,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "ElementBytes == 2 || ElementBytes == 4": ("channels-first-vectors",),
     },
     "load/bwd_data_loader.hpp": {
-        "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
+        "b_offset + D::planes * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
     },
     "epilogue/bwd_weight_store.hpp": {

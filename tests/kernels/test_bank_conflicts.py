@@ -200,6 +200,14 @@ PLANTS = (
         *("atom/mfma.hpp", "lds_load_transposed", 2, "gfx950"),
     ),
     Plant(
+        "slots-of-columns-not-moved",
+        "block/lds_layout.hpp",
+        "return column / (16 / Planes_) % Planes_;",
+        "return 0 * column;",
+        first(ROWS, BWD_DATA, family="wavelet", load_waves=1, m_per_block=128),
+        *("atom/mfma.hpp", "(at ^ planes)", 4, "gfx950"),
+    ),
+    Plant(
         "input-read-without-swizzle",
         "atom/swizzled_tile.hpp",
         "pitch == 128 ? row & 7 :",

@@ -59,6 +59,9 @@ PLAIN = [
     ("wavelet_f16", 2, "f16", 8),
     ("wavelet_bf16", 2, "bf16", 8),
     ("wavelet_pointwise_f16", 2, "f16", 8),
+    ("wavelet_deep_3d_bf16", 3, "bf16", 8),
+    ("wavelet_flat_f16", 2, "f16", 8),
+    ("wavelet_narrow_f16", 2, "f16", 8),
 ]
 # Name, dimensions, type, function, layout and type of each D tensor, scalars.
 FUSED: list[tuple[str, int, str, Function, Sequence[tuple[str, str]], dict[str, float]]] = [

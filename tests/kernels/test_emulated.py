@@ -29,6 +29,7 @@ PLANE = make_problem(groups=1, batch=5, k=16, c=8, filter=(3, 3), input=(9, 5), 
 WAVELET = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4"
 XDL = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1"
 DIRECT = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4"
+DATA_DIRECT = "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2"
 GENERIC = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic"
 MachineOf = Callable[[str], Machine]
 
@@ -61,7 +62,11 @@ def test_a_sample_is_right_on_every_architecture(quick_machine_of: MachineOf, ar
 
 
 @pytest.mark.parametrize(
-    ("arch", "name"), [("gfx90a", XDL), ("gfx942", WAVELET), ("gfx942", XDL), ("gfx950", WAVELET), ("gfx950", DIRECT)]
+    ("arch", "name"),
+    [
+        *(("gfx90a", XDL), ("gfx942", WAVELET), ("gfx942", XDL)),
+        *(("gfx950", WAVELET), ("gfx950", DIRECT), ("gfx950", DATA_DIRECT)),
+    ],
 )
 def test_kernels_with_matrix_instructions_are_right(machine_of: MachineOf, arch: str, name: str) -> None:
     rows = list(rows_of(machine_of(arch), name, problems=[PLANE], split_ks=(1, 3)))
@@ -101,7 +106,8 @@ def patched(machine: Machine, name: str, folder: Path, pattern: str, instead: st
 
 def run(machine: Machine, code: CodeObject, name: str) -> Outcome:
     """One run with waves in shuffled order."""
-    data = make_data(PLANE, machine.library.instance(name).dtype, 1)
+    instance = machine.library.instance(name)
+    data = make_data(PLANE, instance.dtype, 1, instance.operation)
     return machine.run(code, name, PLANE, data, 1, Schedule(True, 5))
 
 
@@ -121,6 +127,10 @@ FAULTS = {
     ),
     "no wait for loads to LDS": (
         *("gfx950", DIRECT, r"^\ts_waitcnt vmcnt\(0\)( lgkmcnt\(0\))?$", "\ts_waitcnt lgkmcnt(0)"),
+        r"races: it reads LDS that another wave wrote.* after a completed wait.*; the other side, .*buffer_load",
+    ),
+    "no wait for loads to LDS in backward data": (
+        *("gfx950", DATA_DIRECT, r"^\ts_waitcnt vmcnt\(0\)( lgkmcnt\(0\))?$", "\ts_waitcnt lgkmcnt(0)"),
         r"races: it reads LDS that another wave wrote.* after a completed wait.*; the other side, .*buffer_load",
     ),
     "no barrier": (

@@ -15,6 +15,7 @@ from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
 from ckgen.machine_code.analyse import CodeReport, analyse
 from ckgen.machine_code.compile import assemble, compile_and_read, identify
+from ckgen.operations.operation import BWD_DATA
 from tests.support.amd_assembly import LOAD_LOOP, MATH_LOOP, kernel_text
 from tests.support.specs import WEIGHT_LAYOUTS
 from tests.support.trees import GENERIC, WAVELET, XDL, context
@@ -27,12 +28,23 @@ SMALL = Instance("wavelet", WEIGHT_LAYOUTS[1], "f16", "Default", 64, 64, 32, 32,
 WMMA = Instance("wmma", WEIGHT_LAYOUTS[0], "f16", "Default", 128, 128, 64, 16, 0, 4, 8, 8, 8, 1)
 DOT = Instance("dl", WEIGHT_LAYOUTS[0], "f16", "Default", 128, 128, 16, 32, 0, 4, 4, 4, 8, 1)
 BF16 = replace(XDL, dtype="bf16")
+DATA = Instance(
+    *("wavelet", "NHWGK/GKYXC/NHWGC", "f16", "Default", 128, 128, 32, 32, 1, 4, 8, 8, 8, 2),
+    operation=BWD_DATA,
+    archs=WAVELET.archs,
+)
+DIRECT = {
+    "weight": replace(WAVELET, a_vector=8, b_vector=8, stages=4),
+    "data": DATA,
+    "deep-bf16": replace(DATA, n_per_block=64, k_per_block=64, load_waves=2, dtype="bf16"),
+}
+TO_LDS = re.compile(r"^\tbuffer_load_dwordx4 .* lds$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("isa") / "tree"
-    writer.apply(render_tree((WAVELET, SMALL, XDL, GENERIC, WMMA, DOT, BF16), context()), folder)
+    writer.apply(render_tree((WAVELET, SMALL, XDL, GENERIC, WMMA, DOT, BF16, *DIRECT.values()), context()), folder)
     return folder
 
 
@@ -59,6 +71,22 @@ def test_roles_and_tiles_of_real_code(tree: Path, instance: Instance, arch: str)
         assert hot.total <= loop.whole.total and hot.barriers >= 1
     assert report.resources.lds_bytes == instance.lds_bytes
     assert report.resources.scratch_bytes == 0
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_load_waves_of_gfx950_load_directly_to_lds(tree: Path, name: str) -> None:
+    """No load of the loop returns to a register, where both operands have 16 bytes per lane. Elsewhere all do."""
+    instance = DIRECT[name]
+    report, text = read(tree, instance, "gfx950")
+    load, math = report.loop("load"), report.loop("math")
+    assert load is not None and math is not None and math.valu_per_matrix == 0
+    pieces = (instance.a_elems + instance.b_elems) * instance.elem_bytes // 16
+    assert load.tiles == instance.stages and load.hot.loads == pieces * load.tiles == len(TO_LDS.findall(text))
+    assert load.hot.lds_write == 0 and load.hot.lds_write_bytes == 16 * load.hot.loads
+    assert (report.resources.vgpr_spills, report.resources.sgpr_spills, report.resources.scratch_bytes) == (0, 0, 0)
+    through_registers, text = read(tree, instance, "gfx942")
+    load = through_registers.loop("load")
+    assert load is not None and load.hot.lds_write > 0 and not TO_LDS.search(text)
 
 
 @pytest.mark.parametrize("instance", [WAVELET, XDL, GENERIC], ids=lambda i: f"{i.family}-{i.m_per_block}")

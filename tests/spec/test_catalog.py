@@ -189,10 +189,10 @@ def test_explain_of_one_match_and_of_many() -> None:
     assert explained(
         "tile=128x128 operation=grouped_conv_bwd_weight family=wavelet ndim=2 dtype=f16 conv_spec=Default stages=2"
     ).startswith(WIDE)
-    with pytest.raises(CkgenError, match="112 instances match") as many:
+    with pytest.raises(CkgenError, match="136 instances match") as many:
         explained("family=wavelet")
     (ambiguous,) = many.value.diagnostics
-    assert many.value.exit_code == 2 and ambiguous.notes[-1] == "and 92 more" and len(ambiguous.notes) == 21
+    assert many.value.exit_code == 2 and ambiguous.notes[-1] == "and 116 more" and len(ambiguous.notes) == 21
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("generic=true a_vector=8 dtype=f16", ["generic-vectors", "why: Only single elements divide"]),
         (
             "set=ci tile=256x128",
-            ["212 such instances exist", "selects none of them", "add the line `tile=256x128`"],
+            ["220 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
         ("set=nightly family=xdl", ["there is no set `nightly`; sets are ck_rows, narrow, types, full, default, ci"]),
         ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),

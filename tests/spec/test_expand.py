@@ -78,7 +78,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     tma = (11 + 4) * 3 * 2 + 4 * 3 * 2  # of backward data
     stationary = 2 * 3 * 2 + 2 * 3 * 2
     hopper = tma + stationary + 4 * 2 * 3
-    data = 44 + 16 * 2 * 3 * 6 + 27 + hopper
+    data = 44 + 24 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
     fused_weight = 2 * 16 * 2 * 3 + 3 * 4 * 12
     merged = 3 * 3 * 2 * 6 + 3 * 2 * (2 + 1) * 6 + 3 * 3 * 2 * 4
@@ -102,12 +102,13 @@ def test_the_sizes_of_the_catalogue() -> None:
     full = weight + data + fused + fused_weight + ck_rows + depthwise + merged + types + rdna - rdna_types
     full += sum(first) + narrow
     default = 44 + 8 + 16 * 2 * 4 + 24 + 110 + 24 + 28 + 9 + 27 + 30 + generic_types + 3 * (5 + 2) + more_generic
+    default += 12  # direct loads of backward data
     default += 199  # a large and a small tile of every other layout, data type and function
     default += 66 + 48 + shifted + data_merged * 2 // 3  # depthwise, few channels
     default += 3 * (3 + 1 + 2 + 3) + 3 + 3 + 2 + 2 + 2  # narrow tiles of other cells, wide ones in three dimensions
     default += 9 * 3 + 3 + 9 * 4  # large, small and tall tiles of backward data with channels first
     quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4 + 1
-    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 4
+    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 4 + 2
     chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
     chosen |= {"types": types, "rdna": rdna, "ck_rows": ck_rows + wmma_rows}
     chosen["torch"] = weight_tma + 15 + (11 + 4) * 3 * 2 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36

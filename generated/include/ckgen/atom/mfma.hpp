@@ -194,7 +194,12 @@ struct OperandLane {
 
     template <class T>
     CKGEN_DEVICE Fragment<T> load(const platform::Thread& thread, int base, int atom) const {
-        return thread.lds_load<Fragment<T>>(at + (base + Layout::byte_of(0, atom * Size)));
+        if constexpr(Layout::by_columns) {  // a step's planes are permuted with the others of their column
+            const int planes = base % Layout::column_bytes;
+            return thread.lds_load<Fragment<T>>((at ^ planes) + (base - planes + Layout::byte_of(0, atom * Size)));
+        } else {
+            return thread.lds_load<Fragment<T>>(at + (base + Layout::byte_of(0, atom * Size)));
+        }
     }
 };
 // In rows, 16 lanes give the addresses of four rows of 16 columns, a quarter row each, and get one column each; two

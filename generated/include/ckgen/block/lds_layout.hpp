@@ -47,6 +47,35 @@ struct LdsLayout {
     }
     static CKGEN_HD constexpr int byte_of(int plane, int slot) { return plane * plane_bytes + slot * slot_bytes; }
     static constexpr bool by_rows = false;
+    static constexpr bool by_columns = false;
+};
+
+// The layout for direct-to-LDS loads of an operand that is contiguous along GEMM-K: columns one after the other, each
+// with the slots of all its planes, as they are in global memory.
+//
+// Bank conflicts. The lanes of a read take one plane of neighbouring columns. The slots of a column are permuted by an
+// exclusive or, which changes from each 256 bytes of columns to the next, so that 16 columns are in different banks.
+template <int Columns_, int K1_, int Planes_>
+struct LdsColumns {
+    static constexpr int columns = Columns_;
+    static constexpr int k1 = K1_;
+    static constexpr int vector = 1;
+    static constexpr bool by_rows = false;
+    static constexpr bool by_columns = true;
+    static constexpr int planes = Planes_;
+    static constexpr int slot_bytes = 16;
+    static constexpr int plane_bytes = slot_bytes;  // from a plane to the next, before the exclusive or
+    static constexpr int column_bytes = Planes_ * slot_bytes;
+    static_assert(Planes_ > 0 && 16 % Planes_ == 0, "an exclusive or, and whole columns in the 256 bytes of the banks");
+
+    static CKGEN_HD constexpr int slot_of_column(int column) { return column; }
+    static CKGEN_HD constexpr int column_of_slot(int slot) { return slot; }
+    static CKGEN_HD constexpr int byte_of(int plane, int column) {
+        return column * column_bytes + (plane ^ moved_by(column)) * slot_bytes;
+    }
+
+    static CKGEN_HD constexpr int moved_by(int column) { return column / (16 / Planes_) % Planes_; }
+    static constexpr int moves_repeat_after = 16;  // columns
 };
 
 // The layout for LDS reads that transpose (gfx950): rows have the order of global memory. A plane is its K1 rows, one

@@ -1,5 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/load/bwd_data_loader.hpp. Do not edit; run: ckgen generate
-// Loads of backward data: brings the tiles of both operands from global memory through registers to an LDS stage.
+// Loads of backward data: brings the tiles of both operands from global memory to an LDS stage, through registers or
+// directly.
 //
 // A tile of GEMM-K is a part of one tap's channels, or several taps where channels are few. For A, a thread loads
 // channels of some output positions under one tap or, where positions are contiguous, some positions of several
@@ -16,16 +17,26 @@
 namespace ckgen::conv {
 
 template <class D>
+inline constexpr bool kDirectBwdData =
+    D::a_k_major && !kMergesGroups<D> && D::a_copy_threads == D::copy_threads && D::b_copy_threads == D::copy_threads &&
+    kDirectSlots<D, D::m_per_block, D::a_vector> &&
+    kDirectOperand<D, D::n_per_block, D::b_vector, D::b_pad, D::b_k_major>;
+
+template <class D>
 struct BwdDataLayouts {
-    using InLdsA =
-        OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices, D::a_copy_threads,
-                     typename D::ComputeA, kTileWay<D, D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>>;
+    static constexpr TileWay a_way = kDirectBwdData<D>
+                                         ? TileWay::DirectKMajor
+                                         : kTileWay<D, D::m_per_block, D::a_vector, D::a_copy_threads, D::a_k_major>;
+    static constexpr TileWay b_way =
+        kDirectBwdData<D> ? TileWay::Direct : kTileWay<D, D::n_per_block, D::b_vector, D::b_copy_threads>;
+    using InLdsA = OperandInLds<D, D::m_per_block, D::a_vector, D::a_pad, D::a_dst_vector, D::a_slices,
+                                D::a_copy_threads, typename D::ComputeA, a_way>;
     using InLdsB = OperandInLds<D, D::n_per_block, D::b_vector, D::b_pad, D::b_dst_vector, D::b_slices,
-                                D::b_copy_threads, typename D::ComputeB>;
+                                D::b_copy_threads, typename D::ComputeB, b_way>;
     using A = typename InLdsA::Layout;
     using B = typename InLdsB::Layout;
-    static constexpr int b_offset = D::k_per_block / D::k1 * A::plane_bytes;  // B follows A in a stage
-    static_assert(b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
+    static constexpr int b_offset = D::planes * (D::m_per_block + D::a_pad) * 16;  // B follows A in a stage
+    static_assert(b_offset + D::planes * B::plane_bytes == D::lds_stage_bytes, "a stage is A then B");
 };
 
 // With merged groups, the first row of the group that a thread's columns belong to.
@@ -74,8 +85,7 @@ public:
         for(int slice = 0; slice < Copy::slices; ++slice)
             CKGEN_UNROLL
         for(int row = 0; row < Copy::rows; ++row)
-            registers.data[slice][row] =
-                block::load_vector<typename Copy::GlobalVector>(thread, window, offset_[slice][row]);
+            Copy::fetch(thread, window, offset_[slice][row], registers, slice, row);
     }
 
     CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += KPerBlock * args.wei_k_bytes; }
@@ -138,7 +148,7 @@ class BwdDataLoader {
 public:
     using Layouts = BwdDataLayouts<D>;
     using T = typename D::Out;
-    static constexpr bool direct = false;
+    static constexpr bool direct = kDirectBwdData<D>;  // direct-to-LDS loads
     using CopyA = RowEndCopyIf<typename Layouts::InLdsA::Copy, (D::row_vector > 1)>;
     using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {
@@ -146,9 +156,10 @@ public:
         typename CopyB::Registers b;
     };
 
-    CKGEN_DEVICE BwdDataLoader(const platform::Thread&, int id, const BwdDataArgs& args, const BwdDataTile<ndim>& tile)
-        : id_(id), args_(args), tile_(tile), channels_(args, tile), taps_(args, tile), a_(id, args, tile, taps_),
-          b_(id, args, tile, taps_) {
+    CKGEN_DEVICE BwdDataLoader(const platform::Thread& thread, int id, const BwdDataArgs& args,
+                               const BwdDataTile<ndim>& tile)
+        : id_(id), wave_first_(thread.uniform(id / D::wave_size * D::wave_size)), args_(args), tile_(tile),
+          channels_(args, tile), taps_(args, tile), a_(id, args, tile, taps_), b_(id, args, tile, taps_) {
         refresh(args);
     }
 
@@ -175,6 +186,13 @@ public:
         }
     }
 
+    // With `direct`: starts the loads of the next tile to a stage. await_loads() waits for them.
+    CKGEN_DEVICE void load_to(const platform::Thread& thread, int stage) {
+        const int base = stage * D::lds_stage_bytes;
+        Registers places{CopyA::place(base, wave_first_), CopyB::place(base + Layouts::b_offset, wave_first_)};
+        load(thread, places);
+    }
+
     CKGEN_DEVICE void store(const platform::Thread& thread, int stage, const Registers& registers) const {
         const int base = stage * D::lds_stage_bytes;
         CopyA::store(thread, base, id_, registers.a);
@@ -190,6 +208,7 @@ private:
     }
 
     int id_;
+    int wave_first_;  // id of this wave's first thread
     const BwdDataArgs& args_;
     const BwdDataTile<ndim>& tile_;
     TileChannels<merges> channels_;

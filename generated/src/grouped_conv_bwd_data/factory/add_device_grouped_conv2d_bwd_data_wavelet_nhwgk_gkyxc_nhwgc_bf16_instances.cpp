@@ -6,6 +6,9 @@
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w1x4_xdl32_v8x8x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, BwdDataOperator<layout::NHWGC_GKYXC_NHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_instances(
@@ -13,6 +16,9 @@ void add_device_grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_instances
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w1x4_xdl32_v8x8x8_s2)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -22,6 +28,9 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 4, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w1x4_xdl32_v8x8x8_s2, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx950", false, 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, "grouped_conv_bwd_data", "NHWGC/GKYXC/NHWGK", "bf16", "PassThrough", "gfx950", false, 256, 128, 32, 384, 0, 8, 8, 8, false, 0, true, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

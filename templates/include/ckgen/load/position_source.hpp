@@ -70,8 +70,7 @@ public:
         for(int part = 0; part < Copy::parts; ++part) {
             const uint32 offset = offset_[slice] + static_cast<uint32>(part * Copy::vector * k_bytes);
             const bool there = part == 0 || part * Copy::vector < left_;
-            registers.data[slice][part] =
-                window.template load<typename Copy::GlobalVector>(thread, there ? offset : platform::kInvalidOffset);
+            Copy::fetch(thread, window, there ? offset : platform::kInvalidOffset, registers, slice, part);
         }
     }
 
