@@ -72,7 +72,7 @@ def gpu_ms(model: Any, images: Any, half: bool) -> float:
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
         step(model, images, half)
         torch.cuda.synchronize()
-    return round(sum(event.self_device_time_total for event in seen.key_averages()) / 1e3, 2)
+    return round(float(sum(event.self_device_time_total for event in seen.key_averages())) / 1e3, 2)
 
 
 def gradients(model: Any) -> list[Any]:

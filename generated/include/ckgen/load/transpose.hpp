@@ -2,9 +2,9 @@
 // Transposes matrices without gaps: images between PyTorch's default memory format and channels last.
 //
 // The copy is memory-bound. All global accesses are aligned vectors of 16 bytes, also where a row begins elsewhere: a
-// thread reads the vectors that contain a part of a row of the tile and drops the elements outside, and it stores single
-// elements where a vector of the result is only partly in the tile. In LDS an element takes a word, and a row one word
-// more than it has elements, so that reading by columns meets other banks.
+// thread reads the vectors that contain a part of a row of the tile and drops the elements outside, and it stores
+// single elements where a vector of the result is only partly in the tile. In LDS an element takes a word, and a row
+// one word more than it has elements, so that reading by columns meets other banks.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
@@ -26,7 +26,7 @@ struct TransposeKernel {
     using Vector = Vec<uint32, 4>;
     static constexpr int size = static_cast<int>(sizeof(Element));
     static constexpr int width = 16 / size;
-    static constexpr int edge = 64;  // rows and columns of a tile
+    static constexpr int edge = 64;         // rows and columns of a tile
     static constexpr int pitch = edge + 1;  // words of LDS per row of a tile
     static constexpr int launch_threads = 256;
     static constexpr int lds_bytes = edge * pitch * 4;
@@ -113,9 +113,7 @@ private:
         if(place.empty())
             return;
         char* const target = args.target + place.element * size;
-        const auto read = [&](int e) {
-            return thread.lds_load<uint32>(((place.first + e) * pitch + place.run) * 4);
-        };
+        const auto read = [&](int e) { return thread.lds_load<uint32>(((place.first + e) * pitch + place.run) * 4); };
         if(place.whole()) {
             Vector values{};
             CKGEN_UNROLL
