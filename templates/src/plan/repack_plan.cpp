@@ -11,7 +11,6 @@ namespace {
 constexpr int kCopyVector = 8;  // elements of 16 bytes
 constexpr int kCopyLine = 64;   // elements of 128 bytes: a cache line, and the channels of a TMA box
 constexpr int kMostTaps = 64;   // of a tile of the weight: then it has as many channels
-constexpr int kManyBlocks = 1 << 20;
 
 std::string place(Workspace& workspace, const char* tensor, int64 bytes, int64 groups, int64 rows) {
     constexpr int64 alignment = 256;
@@ -59,7 +58,7 @@ WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector) {
     args.tile_taps = std::min(args.taps, kMostTaps);
     args.tile_channels =
         std::min(args.pitch, kWeightCopyElements / (args.tile_taps | 1) / kCopyLine * kCopyLine);  // whole lines
-    args.row_blocks = static_cast<int32>(std::min<int64>(args.rows, std::max(1, kManyBlocks / tiles_of(args))));
+    args.row_blocks = static_cast<int32>(std::min<int64>(args.rows, std::max(1, kWeightCopyBlocks / tiles_of(args))));
     args.elem_bytes = elem_bytes;
     return args;
 }

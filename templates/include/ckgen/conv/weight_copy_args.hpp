@@ -19,6 +19,7 @@ struct WeightCopyArgs {
 };
 
 inline constexpr int kWeightCopyThreads = 256;
+inline constexpr int kWeightCopyBlocks = 4096;  // fill every GPU several times
 // The most words of LDS of a tile: its elements, and one per channel where the number of its taps is even.
 inline constexpr int kWeightCopyElements = 64 * 65;
 
