@@ -184,7 +184,12 @@ def test_merged_groups_need_whole_vectors(library: Library) -> None:
             ("weight_copy.hpp",),
             COPIED,
         ),
-        ("thread.barrier(); write(args, thread, part, row);", "write(args, thread, part, row);", ("nobody wrote",), COPIED),
+        (
+            "thread.barrier(); write(args, thread, part, row);",
+            "write(args, thread, part, row);",
+            ("nobody wrote",),
+            COPIED,
+        ),
         (
             "(row * args.channels + tile.first_channel) * args.taps + tile.first_tap",
             "(row * args.channels + tile.first_channel) * args.taps",
