@@ -1,6 +1,6 @@
 // Copies a weight whose channels come first (GKCYX) to one whose channels come last (GKYXC). Neighbouring threads read
-// neighbouring taps and write neighbouring channels; between the two, the elements of a tile are in LDS, each in a word.
-// Channels there are an odd number of words apart, so that those of one tap are in different banks.
+// neighbouring taps and write neighbouring channels; between the two, the elements of a tile are in LDS, each in a
+// word. Channels there are an odd number of words apart, so that those of one tap are in different banks.
 #pragma once
 
 #include "ckgen/conv/weight_copy_args.hpp"
@@ -101,10 +101,9 @@ private:
                 continue;
             const int at = (place.column * tile.pitch + place.row) * 4;
             const uint32 value = place.column < tile.channels ? thread.template lds_load<uint32>(at) : 0;
-            thread.global_store(
-                target +
-                    (static_cast<int64>(place.row) * args.pitch + place.column) * static_cast<int64>(sizeof(T)),
-                static_cast<T>(value));
+            thread.global_store(target + (static_cast<int64>(place.row) * args.pitch + place.column) *
+                                             static_cast<int64>(sizeof(T)),
+                                static_cast<T>(value));
         }
     }
 };
