@@ -3,9 +3,10 @@
 python bench/torch_models.py LIBRARY MODEL:BATCH... [--type bf16|f32|tf32] [--format channels_last|contiguous]
 
 A model is one of timm, or with `tv:` before its name one of torchvision. One line of JSON per model: the median step of
-both in ms (rounds of five steps that alternate), the host's part, the seconds of the first step, which times the
-candidates, and the relative difference of the parameters' gradients (median and worst; worst ones are of parameters
-whose gradient is zero but for rounding, such as biases before batch normalisation).
+both in ms (rounds of five steps that alternate), the host's part, the milliseconds of all kernels of one step, the
+seconds of the first step, which times the candidates, and the relative difference of the parameters' gradients (median
+and worst; worst ones are of parameters whose gradient is zero but for rounding, such as biases before batch
+normalisation).
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ def timed(model: Any, images: Any, half: bool, steps: int) -> list[tuple[float, 
     return found
 
 
+def gpu_ms(model: Any, images: Any, half: bool) -> float:
+    """Milliseconds of all kernels of a step, without the gaps in which the GPU waits for the host."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        step(model, images, half)
+        torch.cuda.synchronize()
+    return round(sum(event.self_device_time_total for event in seen.key_averages()) / 1e3, 2)
+
+
 def gradients(model: Any) -> list[Any]:
     return [parameter.grad.float().clone() for parameter in model.parameters() if parameter.grad is not None]
 
@@ -89,6 +98,10 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         with enabled:
             timed(model, images, half, 1)
             ours += timed(model, images, half, STEPS)
+    kernels = [gpu_ms(model, images, half)]
+    with enabled:
+        step(model, images, half)
+        kernels.append(gpu_ms(model, images, half))
     times = [[round(statistics.median(column), 2) for column in zip(*rows, strict=True)] for rows in (stock, ours)]
     return {
         "model": name,
@@ -99,6 +112,7 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         "enabled_ms": times[1][0],
         "ratio": round(times[0][0] / times[1][0], 3),
         "host_ms": [times[0][1], times[1][1]],
+        "gpu_ms": kernels,
         "first_step_s": round(first, 1),
         "gradients_apart": [statistics.median(apart), max(apart)],
     }

@@ -12,7 +12,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.operations.operation import OPERATIONS
 
-ABI_VERSION = 7
+ABI_VERSION = 8
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -132,6 +132,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "ckgen_prepare": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 3, ctypes.POINTER(_POINTER))),
     "ckgen_start": (_INT, (_POINTER,) * 6),
     "ckgen_release": (None, (_POINTER,)),
+    "ckgen_transpose": (_INT, (_POINTER, _POINTER, *(ctypes.c_int64,) * 3, _INT, _POINTER)),
     "ckgen_run": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, _INT, ctypes.POINTER(ctypes.c_float))),
     **{
         operation.c_reference: (_INT, (_TEXT, _PROBLEM, _POINTER, _POINTER, _POINTER))

@@ -65,14 +65,14 @@ class Prepared:
     def __del__(self) -> None:
         self._api.ckgen_release(self._handle)
 
-    def entry(self) -> tuple[int, int, int]:
-        """The addresses of ckgen_start, of ckgen_last_error and of the ckgen_prepared, for callers in C++. The last one
-        is valid as long as this object exists."""
-        start, last_error = (
+    def entry(self) -> tuple[int, int, int, int]:
+        """The addresses of ckgen_start, ckgen_transpose, ckgen_last_error and of the ckgen_prepared, for callers in
+        C++. The last one is valid as long as this object exists."""
+        start, transpose, last_error = (
             ctypes.cast(function, ctypes.c_void_p).value or 0
-            for function in (self._api.ckgen_start, self._api.ckgen_last_error)
+            for function in (self._api.ckgen_start, self._api.ckgen_transpose, self._api.ckgen_last_error)
         )
-        return start, last_error, self._handle.value or 0
+        return start, transpose, last_error, self._handle.value or 0
 
 
 class Library(Catalogue):

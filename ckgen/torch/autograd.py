@@ -19,7 +19,7 @@ from typing import Any
 
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import CONV, CONV_BACKWARD, LIBRARY, Policy, convolution, geometry_of
-from ckgen.torch.plan import Geometry
+from ckgen.torch.request import Geometry
 from ckgen.torch.require import torch
 
 forward_ad: Any = importlib.import_module("torch.autograd.forward_ad")

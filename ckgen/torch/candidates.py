@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.torch.merged import Merged
-from ckgen.torch.plan import GRADIENTS, Described, Plan, Request, Step, check, describe, joined, reads_of
+from ckgen.torch.plan import GRADIENTS, Plan, Step, check, describe, forms_of
+from ckgen.torch.request import Request
 from ckgen.torch.strides import Lengths
 
 
@@ -22,35 +24,46 @@ class Candidate(NamedTuple):
 
 
 class Gradient:
-    """The one wanted gradient of a request. Raise LibraryError for tensors that do not fit, or ProblemError."""
+    """The one wanted gradient of a request, in all its forms. Raise LibraryError for tensors that do not fit, or
+    ProblemError."""
 
     def __init__(self, library: Library | Merged, asked: Request) -> None:
         check(library, asked)
-        self._at, self._reads = asked.wanted.index(True), reads_of(asked)
-        self._described: Described = describe(library, asked, GRADIENTS[self._at], self._reads)
+        self._at = asked.wanted.index(True)
+        written = GRADIENTS[self._at]
+        self._forms = [describe(library, asked, written, form) for form in forms_of(asked, written)]
 
     def candidates(self, most: int, vary_split_k: bool) -> Iterator[Candidate]:
-        """The library's ``most`` best instances, the probably fastest first; if wanted, each with half, twice and four
-        times the split-K factor too. Raise UnsupportedProblem if there is none."""
-        for choice in self._described.choices(most):
-            step = self._described.step(choice.name, choice.split_k)
-            split_k = _split_k(step)
-            yield Candidate(choice.name, split_k, choice.source, self._plan(step))
-            for other in {max(1, split_k // 2), 2 * split_k, 4 * split_k} - {split_k} if vary_split_k else ():
-                step = self._described.step(choice.name, other)
-                if _split_k(step) == other:  # the library raises a factor that would lose precision
-                    yield Candidate(choice.name, other, choice.source, self._plan(step))
+        """The library's ``most`` best instances in each form, the probably fastest first; if wanted, each with half,
+        twice and four times the split-K factor too. Raise UnsupportedProblem if there is none."""
+        refused: list[UnsupportedProblem] = []
+        for form in self._forms:
+            try:
+                choices = form.choices(most)
+            except UnsupportedProblem as error:
+                refused.append(error)
+                continue
+            for choice in choices:
+                step = form.step(choice.name, choice.split_k)
+                split_k = _split_k(step)
+                yield Candidate(choice.name, split_k, choice.source, self._plan(step))
+                for other in {max(1, split_k // 2), 2 * split_k, 4 * split_k} - {split_k} if vary_split_k else ():
+                    step = form.step(choice.name, other)
+                    if _split_k(step) == other:  # the library raises a factor that would lose precision
+                        yield Candidate(choice.name, other, choice.source, self._plan(step))
+        if len(refused) == len(self._forms):
+            raise refused[0]
 
     def by_name(self, name: str, split_k: int) -> Plan | None:
         """The plan by one instance; None if the library no longer takes the gradient that way."""
-        try:
-            return self._plan(self._described.step(name, split_k))
-        except UnsupportedProblem:
-            return None
+        for form in self._forms:
+            with contextlib.suppress(UnsupportedProblem):
+                return self._plan(form.step(name, split_k))
+        return None
 
     def _plan(self, step: Step) -> Plan:
         data, weight = (step, None) if self._at == 0 else (None, step)
-        return joined(data, weight, (False, False), self._reads)
+        return Plan(data, weight, (False, False))
 
 
 def _split_k(step: Step) -> int:
@@ -60,14 +73,14 @@ def _split_k(step: Step) -> int:
 def words(plan: Plan) -> list[int]:
     """The plan as binding.cpp reads it. The plan must outlive its use: addresses in it are those of its steps."""
     found: list[int] = []
-    for strides in plan.copies:
-        found += _counted(strides)
     for step in (plan.data, plan.weight):
         if step is None:
             found.append(0)
             continue
-        found += [1 if step.start is None else 2, *_counted(step.strides), *_counted(step.reordered)]
+        found += [1 if step.start is None else 2, *_counted(step.strides)]
         if step.start is not None:
+            for strides in (step.reordered, *step.copies):
+                found += _counted(strides)
             found += [*step.start.entry(), step.start.workspace_bytes]
     return found
 

@@ -12,14 +12,15 @@ from typing import Any
 from ckgen.build.toolchain import find_toolchain, require
 from ckgen.errors import CkgenError
 from ckgen.jit.background import Background
-from ckgen.jit.instances import HOST, Target, target_of
+from ckgen.jit.instances import HOST, Need, Target, target_of
 from ckgen.jit.progress import Progress
 from ckgen.library.c_api import LibraryError
 from ckgen.paths import cache_dir
 from ckgen.torch.merged import Merged
 from ckgen.torch.native import binding
-from ckgen.torch.plan import GRADIENTS, Request, Seen, need_of
+from ckgen.torch.plan import GRADIENTS, needs_of
 from ckgen.torch.process import Planner
+from ckgen.torch.request import Request, Seen
 from ckgen.torch.require import torch
 
 ON_DEMAND = ""  # the path of a library that is built on first use
@@ -58,12 +59,13 @@ class OnDemand(Planner):
     def _ready(self, tensors: Sequence[Any], geometry: Any, wanted: int) -> bool:
         """True if everything for the wanted gradients is built and loaded, or cannot be."""
         seen = [Seen(tuple(t.shape), tuple(t.stride()), 0, t.dtype, t.device) for t in tensors]
-        needs = []
+        needs: list[Need] = []
         for at, may in enumerate(self.gradients):
             if may and wanted >> at & 1:
-                asked = Request(seen[0], seen[1], seen[2], geometry, (at == 0, at == 1), False, None)
+                words = geometry, (at == 0, at == 1), False, None, self._tf32()
+                asked = Request(seen[0], seen[1], seen[2], *words)
                 try:
-                    needs.append(need_of(asked, GRADIENTS[at]))
+                    needs += needs_of(asked, GRADIENTS[at])
                 except CkgenError:
                     continue  # a problem that no library takes; the plan says so
         found = [self._background.ask(need) for need in needs]  # all of them first: they are built together

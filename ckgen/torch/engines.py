@@ -6,7 +6,8 @@ import functools
 from typing import Any
 
 from ckgen.library.library import Library
-from ckgen.torch.plan import Geometry, Step, make_plan
+from ckgen.torch.plan import Step, make_plan
+from ckgen.torch.request import Geometry
 from ckgen.torch.require import torch
 from ckgen.torch.strides import Lengths, result_strides
 
@@ -35,15 +36,15 @@ class Engine:
         device = grad_output.device
         gpu = device.index if self._several else None
         plan = self.plan(_seen(grad_output), _seen(input), _seen(weight), geometry, wanted, fallback, gpu)
-        to_out, to_in, to_wei = plan.copies
-        out = grad_output if to_out is None else _copied(grad_output, to_out)
-        in_ = input if to_in is None else _copied(input, to_in)
-        wei = weight if to_wei is None else _copied(weight, to_wei)
         stream = torch.cuda.current_stream(device).cuda_stream if grad_output.is_cuda else 0
         data = step = None
         if plan.data:
+            out, wei = (_read(*pair) for pair in zip((grad_output, weight), plan.data.copies, strict=True))
             data = self._run(plan.data, device, (0, wei.data_ptr(), out.data_ptr()), 0, stream, gpu)
         if plan.weight:
+            if not plan.data or plan.data.copies[0] != plan.weight.copies[0]:
+                out = _read(grad_output, plan.weight.copies[0])
+            in_ = _read(input, plan.weight.copies[1])
             step = self._run(plan.weight, device, (in_.data_ptr(), 0, out.data_ptr()), 1, stream, gpu)
         if True in plan.by_pytorch:
             stride, padding, dilation, groups = geometry
@@ -92,6 +93,10 @@ def _in_format(gradient: Any, like: Any) -> Any:
     """PyTorch's gradient with the strides that ckgen's gradient of ``like`` would have."""
     strides = result_strides(like.shape, like.stride())
     return gradient if gradient.stride() == strides else _copied(gradient, strides)
+
+
+def _read(tensor: Any, copy: Lengths | None) -> Any:
+    return tensor if copy is None else _copied(tensor, copy)
 
 
 def _copied(tensor: Any, strides: Lengths) -> Any:

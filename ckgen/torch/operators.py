@@ -10,7 +10,7 @@ import importlib
 from typing import Any, NamedTuple
 
 from ckgen.torch.engines import engine
-from ckgen.torch.plan import Geometry
+from ckgen.torch.request import Geometry
 from ckgen.torch.require import torch
 from ckgen.torch.strides import result_strides
 

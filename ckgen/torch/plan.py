@@ -19,81 +19,40 @@ from ckgen.library.library import Library, Prepared
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.candidates import Choice
 from ckgen.torch.merged import Merged
-from ckgen.torch.strides import Lengths, contiguous, gap_free, packed, readable, result_strides, same
+from ckgen.torch.request import Form, Read, Request, Seen, planes_of, reads_of
+from ckgen.torch.strides import Lengths, contiguous, packed, result_strides, same
 
 # The operation that computes the gradient of a tensor.
 _WRITING = {operation.written: operation for operation in OPERATIONS.values()}
 HELP = 'unsupported="pytorch" of conv and patch leaves such a gradient to PyTorch'
-# The selector gets an address with the tensor's alignment: this one, a multiple of every alignment that a kernel needs,
-# plus the tensor's misalignment.
-_SOMEWHERE = 1 << 12
 _READ: tuple[TensorName, ...] = ("out", "in", "wei")  # the order of PyTorch's operands
 GRADIENTS: tuple[TensorName, ...] = ("in", "wei")
-# Stride, padding, dilation, groups.
-Geometry = tuple[Lengths, Lengths, Lengths, int]
-
-
-class Seen(NamedTuple):
-    """Properties of a tensor (N, C, spatial) or (K, C/groups, filter) that a plan depends on."""
-
-    shape: Lengths
-    stride: Lengths
-    misaligned: int  # the address modulo 16
-    dtype: Any
-    device: Any
+_OTHER: dict[TensorName, TensorName] = {"in": "wei", "wei": "in"}  # what is read beside the output's gradient
 
 
 class Step(NamedTuple):
     """One gradient: ``start(in, wei, out, workspace, stream)`` writes all of a tensor of ``shape`` and ``strides``,
-    which is then copied to the strides ``reordered`` if these are given. Without a ``start``, the gradient is zero."""
+    which is then copied to the strides ``reordered`` if these are given. Without a ``start``, the gradient is zero.
+
+    ``copies`` are the strides of the copies that the library reads instead of the output gradient and the other tensor,
+    which is the weight for the input's gradient and the input for the weight's; None for one that it reads in place.
+    """
 
     start: Prepared | None
     shape: Lengths
     strides: Lengths
     reordered: Lengths | None
     dtype: Any
+    copies: tuple[Lengths | None, Lengths | None] = (None, None)
 
 
 class Plan(NamedTuple):
     """The gradients of input and weight; None if a gradient is not wanted or, if ``by_pytorch`` says so, no instance
-    takes it.
-
-    ``copies`` are the strides of the copies that the library reads instead of output gradient, input and weight; None
-    for a tensor that it reads in place.
-    """
+    takes it."""
 
     data: Step | None
     weight: Step | None
     by_pytorch: tuple[bool, bool]
-    copies: tuple[Lengths | None, Lengths | None, Lengths | None]
-
-
-class Read(NamedTuple):
-    """Access to a tensor that is read: its strides, in the tensor itself if ``in_place``, else in a copy."""
-
-    strides: Lengths
-    address: int
-    in_place: bool
-
-
-class Request(NamedTuple):
-    """A request to a library: the ``wanted`` gradients of input and weight, in the memory formats of these.
-
-    ``gpu`` is the GPU to make current, None if there is no choice. With ``fallback``, gradients that no instance takes
-    are left to PyTorch.
-    """
-
-    grad_output: Seen
-    input: Seen
-    weight: Seen
-    geometry: Geometry
-    wanted: tuple[bool, bool]
-    fallback: bool
-    gpu: int | None
-
-    def tensor(self, name: TensorName) -> Seen:
-        """A tensor by the library's name; of the output, the gradient."""
-        return {"in": self.input, "wei": self.weight, "out": self.grad_output}[name]
 
 
 def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest: Any) -> Plan:
@@ -108,41 +67,37 @@ def make_plan(library: Library, grad_output: Any, input: Any, weight: Any, *rest
         if asked.weight.shape[1]:  # without input channels, PyTorch's output has none either
             _problem(asked)
         zeros = [_step(None, like) if want else None for like, want in zip(tensors[1:], wanted, strict=True)]
-        return Plan(zeros[0], zeros[1], (False, False), (None, None, None))
+        return Plan(zeros[0], zeros[1], (False, False))
     plan = _contiguous_plan(library, asked)
     if plan is not None:
         return plan
-    reads = reads_of(asked)
-    data = _attempt(library, asked, "in", reads) if wanted[0] else None
-    weight = _attempt(library, asked, "wei", reads) if wanted[1] else None
-    return joined(data, weight, (wanted[0] and data is None, wanted[1] and weight is None), reads)
+    data = _attempt(library, asked, "in") if wanted[0] else None
+    weight = _attempt(library, asked, "wei") if wanted[1] else None
+    return Plan(data, weight, (wanted[0] and data is None, wanted[1] and weight is None))
 
 
 def _contiguous_plan(library: Library, asked: Request) -> Plan | None:
     """The plan without copies for tensors in PyTorch's default memory format; None if that is not the format of all, or
     if for a wanted gradient the library only has the generic instance, which is slower than copies are."""
-    tensors = asked.grad_output, asked.input, asked.weight
-    in_format = all(same(seen.shape, seen.stride, contiguous(seen.shape)) for seen in tensors)
-    if not in_format or all(readable(seen.shape, seen.stride) for seen in tensors):
+    if planes_of(asked) is None:
         return None
-    reads = [Read(contiguous(seen.shape), _SOMEWHERE + seen.misaligned, True) for seen in tensors]
     steps: list[Step | None] = [None, None]
     for at in (at for at in range(2) if asked.wanted[at]):
         try:
-            described = describe(library, asked, GRADIENTS[at], reads, planes=True)
+            described = describe(library, asked, GRADIENTS[at], forms_of(asked, GRADIENTS[at])[1])
             choice = described.choices(1)[0]
             if library.instance(choice.name).generic:
                 return None
             steps[at] = described.step(choice.name, choice.split_k)
         except (UnsupportedProblem, ProblemError, LibraryError):
             return None  # the other plan reports it
-    return Plan(steps[0], steps[1], (False, False), (None, None, None))
+    return Plan(steps[0], steps[1], (False, False))
 
 
-def _attempt(library: Library, asked: Request, written: TensorName, reads: Sequence[Read]) -> Step | None:
+def _attempt(library: Library, asked: Request, written: TensorName) -> Step | None:
     """One gradient by the library; None if it is left to PyTorch."""
     try:
-        described = describe(library, asked, written, reads)
+        described = describe(library, asked, written, forms_of(asked, written)[0])
         choice = described.choices(1)[0]
         return described.step(choice.name, choice.split_k)
     except (UnsupportedProblem, ProblemError) as error:
@@ -153,16 +108,9 @@ def _attempt(library: Library, asked: Request, written: TensorName, reads: Seque
         raise
 
 
-def joined(data: Step | None, weight: Step | None, by_pytorch: tuple[bool, bool], reads: Sequence[Read]) -> Plan:
-    """The plan of two gradients with the copies that they read."""
-    readers = data or weight, weight, data
-    copies = [None if read.in_place or not by else read.strides for read, by in zip(reads, readers, strict=True)]
-    return Plan(data, weight, by_pytorch, (copies[0], copies[1], copies[2]))
-
-
 class Described(NamedTuple):
     """One gradient of a request as the library sees it: the written tensor, the problem with the strides of the tensors
-    that are read, and the words and addresses that its selector takes."""
+    that are read, the words and addresses that its selector takes, and the copies that it reads (see Step)."""
 
     library: Library | Merged
     asked: Request
@@ -171,6 +119,7 @@ class Described(NamedTuple):
     dtype: str
     layout: str
     addresses: tuple[int, int, int]
+    copies: tuple[Lengths | None, Lengths | None]
 
     def choices(self, most: int) -> tuple[Choice, ...]:
         """The library's ``most`` best candidates, the probably fastest first. Raise UnsupportedProblem."""
@@ -185,32 +134,49 @@ class Described(NamedTuple):
         own.split_k = split_k
         with self.library.memory.using(self.asked.gpu):
             start = self.library.prepare(name, own, self.addresses)
-        planes = self.layout in CONTIGUOUS.values()
-        return _step(start, self.asked.tensor(self.written), contiguous if planes else packed)
+        form = contiguous if self.layout in CONTIGUOUS.values() else packed
+        return _step(start, self.asked.tensor(self.written), form, self.copies)
 
 
-def describe(
-    library: Library | Merged, asked: Request, written: TensorName, reads: Sequence[Read], planes: bool = False
-) -> Described:
-    """One gradient for tensors that are read like this; with ``planes``, in PyTorch's default memory format. Raise
-    LibraryError, or ProblemError."""
-    operation, given = _WRITING[written], dict(zip(_READ, reads, strict=True))
-    problem, dtype = _problem(asked), _dtype(asked, written)
-    layout = CONTIGUOUS[problem.ndim] if planes else operation.home(problem.ndim)
-    described = CProblem.make(problem, layout, 1)
+def describe(library: Library | Merged, asked: Request, written: TensorName, form: Form) -> Described:
+    """One gradient in a form of ``forms_of``. Raise LibraryError, or ProblemError."""
+    operation, given, problem = _WRITING[written], dict(zip(_READ, form.reads, strict=True)), _problem(asked)
+    described = CProblem.make(problem, form.layout, 1)
     for tensor in operation.read:
-        if tensor != "wei" and not planes:  # the weight has no gaps
+        if tensor != "wei" and form.layout not in CONTIGUOUS.values():  # the others have no gaps
             images, _, *spatial = given[tensor].strides
             described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
     at = {tensor: given[tensor].address for tensor in operation.read}
     addresses = (at.get("in", 0), at.get("wei", 0), at.get("out", 0))
-    return Described(library, asked, written, described, dtype, layout, addresses)
+    copies = [None if given[tensor].in_place else given[tensor].strides for tensor in ("out", _OTHER[written])]
+    return Described(library, asked, written, described, form.dtype, form.layout, addresses, (copies[0], copies[1]))
 
 
-def need_of(asked: Request, written: TensorName) -> Need:
-    """One gradient of a request as the instances for it are looked up. Raise LibraryError, or ProblemError."""
-    operation, problem = _WRITING[written], _problem(asked)
-    return Need(operation.name, _dtype(asked, written), operation.home(problem.ndim), problem)
+def forms_of(asked: Request, written: TensorName) -> list[Form]:
+    """The forms of one gradient: channels last, where tensors of other formats are copied; without copies, if all are
+    in PyTorch's default memory format; and both again with rounding to tf32, if that is allowed. Raise LibraryError."""
+    ndim, planes = len(asked.geometry[0]), planes_of(asked)
+    formats: list[tuple[str, Sequence[Read]]] = [(_WRITING[written].home(ndim), reads_of(asked))]
+    if planes is not None:
+        formats.append((CONTIGUOUS[ndim], planes))
+    dtypes = [_dtype(asked, written)]
+    if asked.tf32:
+        own = DTYPES[dtypes[0]]
+        elements = own.element("out"), own.element(written)
+        dtypes += [
+            name
+            for name in _WRITING[written].dtypes
+            if (DTYPES[name].element("out"), DTYPES[name].element(written)) == elements
+            and DTYPES[name].compute("a").name == "tf32"
+        ]
+    return [Form(dtype, layout, reads) for dtype in dtypes for layout, reads in formats]
+
+
+def needs_of(asked: Request, written: TensorName) -> list[Need]:
+    """One gradient of a request as the instances for it are looked up, in all forms. Raise LibraryError, or
+    ProblemError."""
+    operation, problem = _WRITING[written].name, _problem(asked)
+    return [Need(operation, form.dtype, form.layout, problem) for form in forms_of(asked, written)]
 
 
 def check(library: Library | Merged, asked: Request) -> None:
@@ -270,18 +236,14 @@ def _problem(asked: Request) -> ConvProblem:
     return problem
 
 
-def _step(start: Prepared | None, like: Seen, form: Callable[[Lengths], Lengths] = packed) -> Step:
+def _step(
+    start: Prepared | None,
+    like: Seen,
+    form: Callable[[Lengths], Lengths] = packed,
+    copies: tuple[Lengths | None, Lengths | None] = (None, None),
+) -> Step:
     """A run whose result has the memory format of ``like``; if necessary, through a tensor of another ``form``."""
     written, wanted = form(like.shape), result_strides(like.shape, like.stride)
     shape, one = tuple(like.shape), same(like.shape, written, wanted)
     strides, reordered = (wanted, None) if one or start is None else (written, wanted)
-    return Step(start, shape, strides, reordered, like.dtype)
-
-
-def reads_of(asked: Request) -> tuple[Read, Read, Read]:
-    return _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
-
-
-def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> Read:
-    strides = view(seen.shape, seen.stride)
-    return Read(strides, _SOMEWHERE + seen.misaligned, True) if strides else Read(packed(seen.shape), 0, False)
+    return Step(start, shape, strides, reordered, like.dtype, copies)

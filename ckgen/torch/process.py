@@ -22,7 +22,8 @@ from ckgen.torch.candidates import Candidate, Gradient, words
 from ckgen.torch.merged import Merged
 from ckgen.torch.native import binding
 from ckgen.torch.operators import LIBRARY
-from ckgen.torch.plan import Plan, Request, Seen
+from ckgen.torch.plan import Plan
+from ckgen.torch.request import Request, Seen
 from ckgen.torch.require import torch
 from ckgen.torch.tuned import Choices, Kept, agrees, apart_by_rounding, choices_path, fastest, poison
 
@@ -64,8 +65,7 @@ class Planner:
             ours = [may and wanted >> at & 1 for at, may in enumerate(self.gradients)]
             plans = [self._gradient(tensors, geometry, at) if ours[at] else None for at in (0, 1)]
         data, weight = (plan if plan is not None else _NOTHING for plan in plans)
-        copies = data.copies[0] or weight.copies[0], weight.copies[1], data.copies[2]
-        plan = Plan(data.data, weight.weight, (False, False), copies)
+        plan = Plan(data.data, weight.weight, (False, False))
         self.kept.append(plan)
         return words(plan)
 
@@ -144,7 +144,11 @@ class Planner:
         seen[1 + at] = seen[1 + at]._replace(stride=tuple(result.stride()))
         device = tensors[0].device
         gpu = device.index if device.type == "cuda" and torch.cuda.device_count() > 1 else None
-        return Request(seen[0], seen[1], seen[2], geometry, (at == 0, at == 1), False, gpu)
+        return Request(seen[0], seen[1], seen[2], geometry, (at == 0, at == 1), False, gpu, self._tf32())
+
+    def _tf32(self) -> bool:
+        """True if PyTorch's own convolutions may round float32 to tf32 on this device, as cuDNN's do."""
+        return self.library.platform == "nvidia" and bool(torch.backends.cudnn.allow_tf32)
 
     def _choices_of(self, device: Any) -> Choices:
         if device not in self._choices:
@@ -161,7 +165,7 @@ def _warn_of(wrong: Candidate) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-_NOTHING = Plan(None, None, (False, False), (None, None, None))
+_NOTHING = Plan(None, None, (False, False))
 _planners: dict[int, Planner] = {}
 _stack: list[int] = []
 _marking: dict[bool, int] = {}  # planners of patched modules for GPUs and for the CPU, which stay registered

@@ -236,7 +236,7 @@ def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path
         Library(tmp_path / "text.so")
     with pytest.raises(LibraryError, match="is not a ckgen library: .*ckgen_abi_version"):
         Library(ctypes.util.find_library("m") or "libm.so.6")
-    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 6"):
+    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 7"):
         Library(compile_stub(stub_folder, "WRONG_ABI"))
     with pytest.raises(LibraryError, match="holds no instance"):
         Library(compile_stub(stub_folder, "NO_INSTANCES"))

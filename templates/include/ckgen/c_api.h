@@ -34,7 +34,7 @@ typedef struct {
     const float* scalars;
 } ckgen_problem;
 
-#define CKGEN_ABI_VERSION 7
+#define CKGEN_ABI_VERSION 8
 int32_t ckgen_abi_version(void);    /* CKGEN_ABI_VERSION of the library; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" if there was none */
@@ -78,6 +78,12 @@ int32_t ckgen_prepare(int32_t instance, const ckgen_problem* problem, void* in, 
 int32_t ckgen_start(const ckgen_prepared* prepared, void* in, void* wei, const void* out, void* workspace,
                     void* stream);
 void ckgen_release(ckgen_prepared* prepared);
+
+/* Copies images x rows x columns elements of 2 or 4 bytes, without gaps, to images x columns x rows: channels x
+ * positions to channels last, or back. Both begin at multiples of 16 bytes and do not overlap. Asynchronous; stream as
+ * for ckgen_run. */
+int32_t ckgen_transpose(const void* source, void* target, int64_t images, int64_t rows, int64_t columns,
+                        int32_t element_bytes, void* stream);
 
 /* An instance for a problem. `source` says why it was chosen. 0, measured: it was the fastest on this problem. 1,
  * neighbour: it was fast on the nearest measured problem. 4, predicted: by a cost model, for architectures without

@@ -283,6 +283,15 @@ int32_t ckgen_start(const ckgen_prepared* prepared, void* in, void* wei, const v
 }
 void ckgen_release(ckgen_prepared* prepared) { delete prepared; }
 
+int32_t ckgen_transpose(const void* source, void* target, int64_t images, int64_t rows, int64_t columns,
+                        int32_t element_bytes, void* stream) {
+    return done_or_failed([&] {
+        require(source, "source"), require(target, "target");
+        tensor_operation::device::transpose({images, rows, columns, element_bytes}, source, target,
+                                            static_cast<platform::Stream>(stream));
+    });
+}
+
 int32_t ckgen_select(const char* operation, const char* layout, const char* dtype, const char* function,
                      const char* arch, const ckgen_problem* problem, const void* in, const void* wei, const void* out,
                      int32_t capacity, ckgen_candidate* candidates, int32_t* count) {
@@ -297,16 +306,9 @@ int32_t ckgen_select(const char* operation, const char* layout, const char* dtyp
         const std::string refused = counts_reason(problem, counts_of(operation, wanted));
         if(!refused.empty())
             return report(unsupported, refused);
-        const SelectionQuery query{problem_of(problem),
-                                   fusion_of(problem),
-                                   operation,
-                                   layout,
-                                   dtype,
-                                   wanted,
-                                   arch == nullptr ? "" : arch,
-                                   in,
-                                   wei,
-                                   out};
+        const char* gpu = arch == nullptr ? "" : arch;
+        const conv::Problem asked = problem_of(problem);
+        const SelectionQuery query{asked, fusion_of(problem), operation, layout, dtype, wanted, gpu, in, wei, out};
         std::string reason;
         const std::vector<SelectedInstance> found = SelectInstances(query, static_cast<std::size_t>(capacity), &reason);
         for(const SelectedInstance& one : found)

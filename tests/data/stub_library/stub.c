@@ -47,7 +47,7 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 7; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 8; }
 const char* ckgen_platform(void) { return PLATFORM; }
 int32_t ckgen_f8_codes(void) { return 0; }
 const char* ckgen_last_error(void) { return last_error; }
@@ -254,6 +254,17 @@ int32_t ckgen_start(const ckgen_prepared* one, void* in, void* wei, const void* 
     return ckgen_run(one->instance, &one->problem, in, wei, out, workspace, stream, 0, &unused);
 }
 void ckgen_release(ckgen_prepared* prepared) { free(prepared); }
+
+int32_t ckgen_transpose(const void* source, void* target, int64_t images, int64_t rows, int64_t columns,
+                        int32_t element_bytes, void* stream) {
+    (void)stream;
+    for (int64_t at = 0; at < images * rows * columns; ++at) {
+        const int64_t image = at / (rows * columns), row = at / columns % rows, column = at % columns;
+        memcpy((char*)target + ((image * columns + column) * rows + row) * element_bytes,
+               (const char*)source + at * element_bytes, (size_t)element_bytes);
+    }
+    return 0;
+}
 
 int32_t ckgen_reference(const char* dtype, const ckgen_problem* p, const void* in, void* wei, const void* out) {
     if (strcmp(dtype, "f32")) return fail(2, "the stand-in's reference knows f32 only, not %s", dtype);

@@ -91,6 +91,15 @@ inline int regions_of(const std::vector<Touched>&) { return 0; }
 void repack(const conv::RepackArgs& args, platform::Stream stream);
 void copy_weight(const conv::WeightCopyArgs& args, platform::Stream stream);
 
+// Matrices without gaps.
+struct Images {
+    int64 count, rows, columns;
+    int element_bytes;
+};
+// Copies images to transposed ones, which are columns x rows. Both are aligned to 16 bytes and do not overlap. Throws
+// std::invalid_argument. Defined in transpose.cpp.
+void transpose(const Images& images, const void* source, void* target, platform::Stream stream);
+
 // CK's type string: `tile`, the conv_spec and `rest` are the numbers that CK prints before and after the conv_spec.
 std::string type_string(const std::string& class_name, std::initializer_list<int> tile, ConvSpec conv_spec,
                         std::initializer_list<int> rest);

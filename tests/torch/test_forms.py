@@ -1,0 +1,82 @@
+"""Test the forms in which ckgen.torch.enable asks for a gradient: channels last, PyTorch's default memory format with
+and without copies, and float32 that may be rounded to tf32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ckgen.library.library import Library
+from tests.support.torch_cases import DEVICE, NVIDIA, expected, make, torch
+
+from ckgen.torch.candidates import Gradient, words  # isort: skip
+from ckgen.torch.native import binding  # isort: skip
+from ckgen.torch.plan import GRADIENTS, forms_of  # isort: skip
+from ckgen.torch.request import Request, Seen  # isort: skip
+from ckgen.torch.tuned import poison  # isort: skip
+
+pytestmark = pytest.mark.compiles
+# Channels in and out, groups, filter, input, stride, padding, dilation.
+SHAPES = [
+    (16, 32, 1, (3, 3), (8, 8), 1, 1, 1),
+    (32, 32, 2, (3, 2), (13, 9), (2, 1), 1, 1),
+    (3, 16, 1, (3, 3), (9, 7), 1, 1, 1),
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def execute() -> None:
+    """Load the operator that executes plans."""
+    binding()
+
+
+def request(tensors: tuple[Any, Any, Any], settings: dict[str, Any], at: int, tf32: bool = False) -> Request:
+    spread = [(value,) * 2 if isinstance(value, int) else value for value in list(settings.values())[:3]]
+    seen = [Seen(tuple(t.shape), tuple(t.stride()), t.data_ptr() & 15, t.dtype, t.device) for t in tensors]
+    geometry = (spread[0], spread[1], spread[2], settings["groups"])
+    return Request(seen[0], seen[1], seen[2], geometry, (at == 0, at == 1), False, None, tf32)
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=GRADIENTS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_candidate_of_contiguous_tensors_is_right(
+    torch_library: Library, shape: tuple[Any, ...], dtype: Any, at: int
+) -> None:
+    input, weight, gradient, settings = make(shape, dtype)
+    tensors = gradient.contiguous(), input.contiguous(), weight.contiguous()
+    known = expected(input, weight, gradient, settings, of_input=at == 0)
+    layouts = set()
+    for one in Gradient(torch_library, request(tensors, settings, at)).candidates(6, False):
+        layouts.add(torch_library.instance(one.name).layout)
+        poison(tensors[1 + at])
+        found = torch.ops.ckgen.execute(*tensors, words(one.plan))[at]
+        assert found.is_contiguous()
+        assert torch.allclose(found.double().cpu(), known, rtol=2e-3, atol=2e-2), one.name
+    assert NVIDIA or dtype is torch.float32 or len(layouts) == 2
+
+
+@pytest.mark.parametrize(("shape", "copies"), [(SHAPES[0], 0), (SHAPES[1], 0), (SHAPES[2], 1)], ids=str)
+def test_the_library_changes_the_memory_format_of_many_channels(
+    torch_library: Library, shape: tuple[Any, ...], copies: int
+) -> None:
+    """PyTorch's copy is several times slower, but for few channels. The first candidates read channels last."""
+    input, weight, gradient, settings = make(shape, torch.float16)
+    tensors = gradient.contiguous(), input.contiguous(), weight.contiguous()
+    first = next(Gradient(torch_library, request(tensors, settings, 1)).candidates(1, False))
+    with torch.profiler.profile() as seen:
+        torch.ops.ckgen.execute(*tensors, words(first.plan))
+    weights = 1  # whose filters have few positions
+    assert sum(event.count for event in seen.key_averages() if event.key == "aten::copy_") == copies + weights
+
+
+def test_tf32_is_a_form_where_it_is_allowed() -> None:
+    for dtype, names in ((torch.float32, ["f32", "f32_comp_tf32"]), (torch.bfloat16, ["bf16"])):
+        tensors = tuple(torch.zeros(2, 16, 4, 4, dtype=dtype, device=DEVICE) for _ in range(3))
+        settings = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+        for at, written in enumerate(GRADIENTS):
+            for tf32 in (False, True):
+                forms = forms_of(request(tensors, settings, at, tf32), written)
+                assert [form.dtype for form in forms] == [name for name in names[: 1 + tf32] for _ in range(2)]
+                assert len({form.layout for form in forms}) == 2
