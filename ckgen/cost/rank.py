@@ -3,7 +3,7 @@
     unit    the busiest compute unit: its workgroups x tiles per workgroup x cycles per tile, one trip to memory per
             round of resident workgroups, and writing the results
     memory  the compulsory bytes of the problem, plus writing and reading the split-K partials, at full bandwidth
-    seconds = max(unit, memory) + one start per kernel
+    seconds = max(unit, memory) + one start per kernel + copying the weight, where the main kernel reads a copy
 
 Cycles per tile are the bound of ckgen.cost.model x the slowdown of the code: its simulated cycles with inputs in L2
 (docs/isa/cycles, `ckgen isa --simulate`) / its bound; 1 without a simulation. The memory's bandwidth is a term of its
@@ -32,6 +32,7 @@ from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.hardware.compute_units import RATES, UNITS, Rates
 from ckgen.hardware.occupancy import workgroups_per_unit
 from ckgen.instance.instance import Instance, parse
+from ckgen.instance.work import copied_bytes
 from ckgen.machine_code.cycles.table import CyclesTable, cycles_path, read_cycles
 from ckgen.machine_code.table import Row, Table, read_table
 from ckgen.operations.operation import OPERATIONS
@@ -127,7 +128,8 @@ def predict(instance: Instance, problem: ConvProblem, split_k: int, code: Code, 
     partials = 2 * split_k * written * PARTIAL_BYTES if split_k > 1 else 0
     unit = cycles / rates.clock_hz
     memory = (compulsory + partials) / rates.memory_bytes_per_s
-    start = KERNEL_START_S * (2 if split_k > 1 else 1)
+    copied = copied_bytes(instance, problem)
+    start = KERNEL_START_S * (1 + (split_k > 1) + (copied > 0)) + copied / rates.memory_bytes_per_s
     return Prediction(instance, split_k, max(unit, memory) + start, unit, memory, work.bound.limiter)
 
 

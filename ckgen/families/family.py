@@ -185,6 +185,8 @@ class Family(ABC):
     def fills(self, instance: Fields, problem: ConvProblem, tensor: TensorName, vector: int) -> bool:
         """True if the contiguous elements of a tensor are whole vectors. Merged groups have more channels, a last tile
         of fewer groups has fewer. No vector of a weight reaches over groups."""
+        if tensor == "wei" and instance.copies_weight:  # rows of a copy end with zeros, unless groups share them
+            return instance.groups_to_merge == 1 or problem.c % vector == 0
         elements = problem.run_of(tensor, instance.layout)
         if tensor == "wei" or not LAYOUTS[instance.layout].channels_last_in(tensor):
             return elements % vector == 0

@@ -97,6 +97,12 @@ class Fields:
         shifts = self.c_m_major and not self.a_channels_last and not self.pointwise
         return self.a_vector if shifts else 1
 
+    @property
+    def copies_weight(self) -> bool:
+        """Backward data: True if vectors of a weight whose channels come first are read, in a copy that a kernel before
+        the main one makes with its channels last."""
+        return self.b_vector > 1 and not (self.b_channels_last or self.b_k_major or self.pointwise)
+
     def products(self, problem: ConvProblem) -> tuple[Gemm, ...]:
         """(M, N, K) of each matrix product of one group, as its kernel counts them."""
         return OPERATIONS[self.operation].products(problem, self.row_vector)

@@ -249,12 +249,13 @@ RULES: tuple[Rule, ...] = (
         scope="domain",
         condition=(
             "(a_channels_last or a_vector == 1 or a_k_major or pointwise or (c_m_major and elem_bytes > 1))"
-            " and (b_channels_last or b_vector == 1 or pointwise or (b_k_major and elem_bytes > 1 and k1 > 1))"
+            " and (b_channels_last or b_vector == 1 or pointwise or not b_k_major or (elem_bytes > 1 and k1 > 1))"
         ),
         sentence=(
             "where channels do not come last, an operand that filter taps shift is read one element at a time,"
             " unless the filter is 1x1 with stride 1 and no padding, or the operand is the input of backward weight or"
-            " the output of backward data, in elements of at least 16 bits"
+            " the output of backward data, in elements of at least 16 bits. Vectors of the weight of backward data are"
+            " read in a copy with its channels last, which a kernel before the main one makes in the workspace"
         ),
         message="vectors of {a_vector} (A) and {b_vector} (B) elements, layout {layout}, conv_spec {conv_spec}",
         help="give `vector` 1 for that operand, or take Filter1x1Stride1Pad0 or a layout with the channels last",
@@ -262,7 +263,7 @@ RULES: tuple[Rule, ...] = (
             "Positions are contiguous in a layout like NGCHW, and a tap shifts them to any alignment and into the"
             " padding. Only backward weight reads its output without taps. Its input may be read in vectors where the"
             " output is as large and the stride 1: the problem decides. Backward data counts the rows of an image in"
-            " whole vectors of its output. Taps part the channels of a GKCYX weight."
+            " whole vectors of its output. Taps part the channels of a GKCYX weight, which is small and quickly copied."
         ),
         blame=("vector", "layout", "conv_spec"),
     ),

@@ -12,7 +12,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.errors import EXIT_USAGE, CkgenError, Diagnostic
 from ckgen.operations.operation import OPERATIONS
 
-ABI_VERSION = 7
+ABI_VERSION = 8
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 
 _Lengths = ctypes.c_int64 * 6
@@ -128,6 +128,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         (*(_TEXT,) * 5, _PROBLEM, *(_POINTER,) * 3, _INT, ctypes.POINTER(CCandidate), ctypes.POINTER(_INT)),
     ),
     "ckgen_plan": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, ctypes.c_int64, *(_POINTER,) * 3)),
+    "ckgen_plan_weight_copy": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 5, ctypes.c_int64, *(_POINTER,) * 3)),
     "ckgen_prepare": (_INT, (_INT, _PROBLEM, *(_POINTER,) * 3, ctypes.POINTER(_POINTER))),
     "ckgen_start": (_INT, (_POINTER,) * 6),
     "ckgen_release": (None, (_POINTER,)),

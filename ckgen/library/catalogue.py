@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ckgen.conv.layout import TENSORS, ndim_of
 from ckgen.conv.problem import INT32_MAX, ConvProblem
@@ -175,10 +175,20 @@ class Catalogue:
     def planned(self, name: str, c_problem: CProblem, addresses: tuple[int, int, int, int]) -> tuple[bytes, int, int]:
         """The launch of a run on the addresses of in, wei, out and workspace: the bytes of the kernel's argument, the
         number of workgroups, and the threads of each. Raise UnsupportedProblem for kernels that take more than that."""
+        return self._planned(self._api.ckgen_plan, name, c_problem, addresses)
+
+    def planned_weight_copy(
+        self, name: str, c_problem: CProblem, addresses: tuple[int, int, int, int]
+    ) -> tuple[bytes, int, int]:
+        """The same of the kernel before it that copies the weight; no workgroups if there is none."""
+        return self._planned(self._api.ckgen_plan_weight_copy, name, c_problem, addresses)
+
+    def _planned(
+        self, call: Callable[..., int], name: str, c_problem: CProblem, addresses: tuple[int, int, int, int]
+    ) -> tuple[bytes, int, int]:
         space, size = (ctypes.c_char * 4096)(), ctypes.c_int64()
         blocks, threads = ctypes.c_uint32(), ctypes.c_uint32()
         told = (ctypes.byref(size), ctypes.byref(blocks), ctypes.byref(threads))
-        call = self._api.ckgen_plan
         self._expect(
             name, call(self._find(name), ctypes.byref(c_problem), *addresses, ctypes.byref(space), len(space), *told)
         )

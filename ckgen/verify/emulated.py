@@ -7,7 +7,7 @@ import struct
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,21 +52,28 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One run of an instance: its kernels' code, its arrays and how they run."""
+    """One run of an instance: its kernels' code, its arrays and how waves are scheduled."""
 
     code: CodeObject
     memory: Memory
     schedule: Schedule
+
+
+class _Planned(NamedTuple):
+    """The argument of a kernel, its workgroups and their threads."""
+
     arguments: bytes
+    blocks: int
+    threads: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A run with its size, its output, and the addresses of the output and of the split-K partials."""
+    """A run with its launches, its output, and the addresses of the output and of the split-K partials."""
 
     run: _Run
-    blocks: int
-    threads: int
+    launch: _Planned
+    weight_copy: _Planned
     result: NDArray[Any]
     address: int
     partials: int
@@ -85,7 +92,7 @@ class Machine:
         self._lock = threading.Lock()
         self._prepared: dict[tuple[int, str], tuple[CodeObject, Prepared]] = {}
         self._threads = _launch_threads(tree)
-        self._reducer: CodeObject | None = None
+        self._shared: dict[str, CodeObject] = {}
 
     def compile(self, source: Path) -> CodeObject:
         """The code object of one source of the tree."""
@@ -104,14 +111,14 @@ class Machine:
         emulator does not know an instruction."""
         instance = self.library.instance(name)
         written, job = OPERATIONS[instance.operation].written, self._job(code, name, problem, data, split_k, schedule)
-        done = self._launch(job.run, f"{name}_kernel", job.blocks, job.threads).steps
+        done = self._copy_weight(job, instance) + self._launch(job.run, f"{name}_kernel", job.launch).steps
         used = self.library.split_k(name, problem, split_k)
         if used > 1:
             elements = job.result.size
             if OPERATIONS[instance.operation].merged.k:  # partials have all channels of the last merged groups
                 merged = min(instance.groups_to_merge, problem.groups)
                 elements = elements // problem.groups * (-(-problem.groups // merged) * merged)
-            done += self._reduce(job.run, instance, elements, used, job.address, job.partials)
+            done += self._reduce(job, instance, elements, used)
         job.run.memory.need_written(written)
         element, order = element_of(instance.dtype, written), to_physical(written, instance.layout)
         error = np.abs(decode(job.result, element) - data.expected.transpose(order))
@@ -124,9 +131,11 @@ class Machine:
     ) -> tuple[Prepared, Trace]:
         """Run the first workgroups of an instance's launch, at most `most_blocks`, and record what they execute."""
         job = self._job(code, name, problem, data, split_k, Schedule(False, 1))
-        prepared, blocks = self._prepare(job.run, f"{name}_kernel"), min(job.blocks, most_blocks)
-        run = job.run
-        return prepared, self._emulator.traced(prepared, self.arch, blocks, job.threads, run.arguments, run.memory)
+        self._copy_weight(job, self.library.instance(name))
+        prepared = self._prepare(job.run, f"{name}_kernel")
+        arguments, blocks, threads = job.launch
+        blocks, memory = min(blocks, most_blocks), job.run.memory
+        return prepared, self._emulator.traced(prepared, self.arch, blocks, threads, arguments, memory)
 
     def _job(
         self, code: CodeObject, name: str, problem: ConvProblem, data: Data, split_k: int, schedule: Schedule
@@ -147,16 +156,30 @@ class Machine:
         partials = memory.add("workspace", workspace, writable=True) if workspace.size else 0
         in_, wei, out = (address[tensor] for tensor in ("in", "wei", "out"))
         try:
-            arguments, blocks, threads = self.library.planned(name, c_problem, (in_, wei, out, partials))
+            launch = _Planned(*self.library.planned(name, c_problem, (in_, wei, out, partials)))
+            copy = _Planned(*self.library.planned_weight_copy(name, c_problem, (in_, wei, out, partials)))
         except UnsupportedProblem as error:
             raise Fault(f"{name}: the library does not plan this problem: {error}") from error
-        run = _Run(code, memory, schedule, arguments)
-        return _Job(run, blocks, threads, result, address[written], partials)
+        return _Job(_Run(code, memory, schedule), launch, copy, result, address[written], partials)
 
-    def _launch(self, run: _Run, kernel: str, blocks: int, threads: int) -> Done:
+    def _launch(self, run: _Run, kernel: str, planned: _Planned) -> Done:
         prepared = self._prepare(run, kernel)
-        emulator = self._emulator
-        return emulator.launch(prepared, self.arch, blocks, threads, run.arguments, run.memory, run.schedule)
+        arguments, blocks, threads = planned
+        return self._emulator.launch(prepared, self.arch, blocks, threads, arguments, run.memory, run.schedule)
+
+    def _launch_shared(self, run: _Run, source: str, kernel: str, planned: _Planned) -> Done:
+        """Run a kernel of src/kernels, whose code all instances share."""
+        with self._lock:
+            if source not in self._shared:
+                self._shared[source] = self.compile(self.tree / "src/kernels" / source)
+        return self._launch(_Run(self._shared[source], run.memory, run.schedule), kernel, planned)
+
+    def _copy_weight(self, job: _Job, instance: Instance) -> int:
+        """Make the copy of the weight that the main kernel reads, if it reads one."""
+        if job.weight_copy.blocks == 0:
+            return 0
+        kernel = f"ckgen_weight_copy_{instance.elem_bytes}"
+        return self._launch_shared(job.run, "weight_copy.cpp", kernel, job.weight_copy).steps
 
     def _prepare(self, run: _Run, kernel: str) -> Prepared:
         with self._lock:
@@ -181,26 +204,23 @@ class Machine:
             array = np.ascontiguousarray(data.d_array(at, slot))
             c_problem.d[at].data = memory.add(f"D{at}", array, writable=False)
 
-    def _reduce(self, run: _Run, instance: Instance, elements: int, split_k: int, result: int, partials: int) -> int:
+    def _reduce(self, job: _Job, instance: Instance, elements: int, split_k: int) -> int:
         """Sum the split-K partials: with the instance's own kernel if it has one, which takes the same arguments, else
         with the kernel of src/kernels/reduce.cpp, launched as the host does it."""
         own = f"{instance.name}_reduce_kernel"
+        run = job.run
         if own in run.code.kernels:
             operation = OPERATIONS[instance.operation]
             in_vectors = LAYOUTS[instance.layout].channels_last_in(operation.written)
             width = min(4, instance.c_vector) if in_vectors else 1
             lanes = _reduce_lanes(elements, split_k) if operation.shares_splits else 1
             blocks = -(-(elements // width) // (self._threads // lanes))
-            return self._launch(run, own, blocks, self._threads).steps
-        with self._lock:
-            self._reducer = self._reducer or self.compile(self.tree / "src/kernels/reduce.cpp")
+            return self._launch(run, own, _Planned(job.launch.arguments, blocks, self._threads)).steps
         width, lanes = 1 if elements % 4 else 4, _reduce_lanes(elements, split_k)
-        arguments = struct.pack("<QQqiii4x", partials, result, elements, split_k, width, lanes)
+        arguments = struct.pack("<QQqiii4x", job.partials, job.address, elements, split_k, width, lanes)
         blocks = -(-elements // (self._threads // lanes * width))
         kernel = f"ckgen_split_k_reduce_{element_of(instance.dtype, 'wei').name}"
-        return self._launch(
-            _Run(self._reducer, run.memory, run.schedule, arguments), kernel, blocks, self._threads
-        ).steps
+        return self._launch_shared(run, "reduce.cpp", kernel, _Planned(arguments, blocks, self._threads)).steps
 
 
 def _reduce_lanes(elements: int, split_k: int) -> int:

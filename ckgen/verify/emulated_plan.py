@@ -23,12 +23,13 @@ _ODD = {1: 7, 2: 5, 4: 5}  # channels are this many vectors of 1, 2 or 4, and th
 
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so that
-    its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors
-    and otherwise odd. An instance that merges groups also has one whose groups do not fill its last tile, and one of
-    a layout with contiguous positions one whose images are multiples of 8 positions. Groups of a family for one input
-    channel have one or two output channels."""
+    its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors,
+    unless these are of a copy that ends in zeros, and otherwise odd. An instance that merges groups also has one whose
+    groups do not fill its last tile, and one of a layout with contiguous positions one whose images are multiples of 8
+    positions. Groups of a family for one input channel have one or two output channels."""
     ndim = instance.ndim
-    k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(instance.b_vector, instance.c_vector)))
+    b_vector = 1 if instance.copies_weight and instance.groups_to_merge == 1 else instance.b_vector
+    k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(b_vector, instance.c_vector)))
     edge = 1 if instance.pointwise else 3
     whole = make_problem(groups=2, batch=3, k=k, c=c, filter=(edge,) * ndim, input=(2, 3, 8)[-ndim:], pad=edge // 2)
     planes = () if LAYOUTS[instance.layout].channels_last else (whole,)

@@ -92,9 +92,10 @@ def test_the_sizes_of_the_catalogue() -> None:
     generic_types, more_generic = 2 * 3 * 3, 2 * 3 + 2 + 4  # the others: groups outermost, and functions
     rdna_types = 2 * 2 * 2
     types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + more_generic + rdna_types
+    types += 1 + 6  # tf32: a narrow tile of each operation, with groups merged or not
     rdna = 2 * (6 * (2 * 9 + 4 * 3) + 4 * (2 * 10 + 3 * 3)) + wmma_rows + rdna_types
     shifted = 6 * 2 * 2  # layouts, data types and widths of vectors that taps shift
-    rows = 3 * 3 * 6 + 3 * 3 * 2  # the same for backward data: weights in PyTorch's order, and in CK's
+    rows = 3 * 3 * 8 + 3 * 3 * 2  # the same for backward data: weights in PyTorch's order, and in CK's
     first = 24 + 276 + shifted, 9 + 198 + rows  # channels first: generic and tuned
     few = 3 * 3 * (2 + 3) + 3 * 3 * (3 + 7) + 3 * 3 * 3 * 2 + 3 * 3 * 2  # few channels: last and first, per operation
     data_merged = 3 * 3 * (2 * 2 + 1 + 2 + 2)
@@ -106,13 +107,14 @@ def test_the_sizes_of_the_catalogue() -> None:
     default += 199  # a large and a small tile of every other layout, data type and function
     default += 66 + 48 + shifted + data_merged * 2 // 3  # depthwise, few channels
     default += 3 * (3 + 1 + 2 + 3) + 3 + 3 + 2 + 2 + 2  # narrow tiles of other cells, wide ones in three dimensions
-    default += 9 * 3 + 3 + 9 * 4  # large, small and tall tiles of backward data with channels first
+    default += 9 * 3 + 3 + 9 * 4 + 2 * 6  # tiles of backward data with channels first, with a copy and without
     quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4 + 1
-    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 4 + 2
+    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 6 + 2
     chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
     chosen |= {"types": types, "rdna": rdna, "ck_rows": ck_rows + wmma_rows}
     chosen["torch"] = weight_tma + 15 + (11 + 4) * 3 * 2 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36
     chosen["torch"] += data_merged * 2 // 3 * 2 // 3
+    chosen["torch"] += 60 + 47 + 18  # depthwise with channels first, tf32, merged weights
     chosen["two_stage"] = merged + two_stage_rows
     depthwise += 2 * 30 + 2 * 3 * 3
     assert sizes == {"full": full, "depthwise": depthwise, "narrow": narrow, **chosen}

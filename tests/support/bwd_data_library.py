@@ -30,7 +30,15 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/data/bwd_data_host"
 # Argument, plan and run functions of both operations.
 PLANNED_SOURCES = (
-    *("op/planned", "op/runner", "kernels/repack", "plan/plan", "plan/problem_checks", "plan/memory_overlap"),
+    *(
+        "op/planned",
+        "op/runner",
+        "kernels/repack",
+        "kernels/weight_copy",
+        "plan/plan",
+        "plan/problem_checks",
+        "plan/memory_overlap",
+    ),
     *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
     "plan/bwd_data_groups",
     "plan/fusion_checks",

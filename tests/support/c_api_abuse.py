@@ -26,6 +26,7 @@ GARBAGE = (-(2**63), -(2**31), -1, 0, 1, 7, 2**31 - 1, 2**31, 2**40, 2**62, 2**6
 GARBAGE_32 = (-(2**31), -1, 0, 1, 3, 5, 2**16 + 1, 2**31 - 1)
 STRIDES = ("in_strides", "wei_strides", "out_strides")
 NULL = None
+PLANS = ("ckgen_plan", "ckgen_plan_weight_copy")
 
 
 class Caller:
@@ -110,7 +111,8 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
         caller.call(False, "ckgen_run", index, NULL, *tensors, NULL, NULL, 0, ctypes.byref(real))
         caller.call(False, "ckgen_workspace_size", index, NULL, ctypes.byref(wide))
         caller.call(False, "ckgen_split_k", index, NULL, ctypes.byref(number))
-        caller.call(False, "ckgen_plan", index, NULL, *(NULL,) * 5, 0, *map(ctypes.addressof, (wide, number, number)))
+        for plan in PLANS:
+            caller.call(False, plan, index, NULL, *(NULL,) * 5, 0, *map(ctypes.addressof, (wide, number, number)))
     for problem in problems(layouts):
         given = ctypes.byref(problem)
         for index in instances:
@@ -125,7 +127,8 @@ def abuse(caller: Caller, instances: Sequence[int], layouts: Sequence[str]) -> N
             outputs = [ctypes.addressof(value) for value in (wide, number, number)]
             for missing in range(3):
                 gone = [NULL if at == missing else value for at, value in enumerate(outputs)]
-                caller.call(False, "ckgen_plan", index, given, *(NULL,) * 5, 0, *gone)
+                for plan in PLANS:
+                    caller.call(False, plan, index, given, *(NULL,) * 5, 0, *gone)
             caller.call(False, "ckgen_workspace_size", index, given, NULL)
             caller.call(False, "ckgen_split_k", index, given, NULL)
         words = [operation, layout, b"f32"]

@@ -307,16 +307,9 @@ int32_t ckgen_select(const char* operation, const char* layout, const char* dtyp
         const std::string refused = counts_reason(problem, counts_of(operation, wanted));
         if(!refused.empty())
             return report(unsupported, refused);
-        const SelectionQuery query{problem_of(problem),
-                                   fusion_of(problem),
-                                   operation,
-                                   layout,
-                                   dtype,
-                                   wanted,
-                                   arch == nullptr ? "" : arch,
-                                   in,
-                                   wei,
-                                   out};
+        const char* gpu = arch == nullptr ? "" : arch;
+        const conv::Problem asked = problem_of(problem);
+        const SelectionQuery query{asked, fusion_of(problem), operation, layout, dtype, wanted, gpu, in, wei, out};
         std::string reason;
         const std::vector<SelectedInstance> found = SelectInstances(query, static_cast<std::size_t>(capacity), &reason);
         for(const SelectedInstance& one : found)
@@ -327,21 +320,20 @@ int32_t ckgen_select(const char* operation, const char* layout, const char* dtyp
 
 int32_t ckgen_plan(int32_t index, const ckgen_problem* problem, void* in, void* wei, const void* out, void* workspace,
                    void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks, uint32_t* threads) {
-    return guarded([&]() -> int32_t {
-        require(args_bytes, "args_bytes"), require(blocks, "blocks"), require(threads, "threads");
-        const int32_t status =
-            with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
-                instance.op->SetWorkSpacePointer(&argument, workspace);
-                const tensor_operation::device::LaunchPlan plan = instance.runner->Plan(argument);
-                *args_bytes = static_cast<int64_t>(plan.args.size());
-                *blocks = plan.blocks;
-                *threads = static_cast<uint32_t>(plan.threads);
-                if(args != nullptr && capacity >= *args_bytes)
-                    std::copy(plan.args.begin(), plan.args.end(), static_cast<char*>(args));
-            });
-        return status == done && *args_bytes == 0
-                   ? report(unsupported, "[plan] the kernel takes tensor maps beside its plan, which ckgen_run makes")
-                   : status;
+    const int32_t status = with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
+        instance.op->SetWorkSpacePointer(&argument, workspace);
+        instance.runner->Plan(argument).main.tell(args, capacity, args_bytes, blocks, threads);
+    });
+    return status == done && *args_bytes == 0
+               ? report(unsupported, "[plan] the kernel takes tensor maps beside its plan, which ckgen_run makes")
+               : status;
+}
+int32_t ckgen_plan_weight_copy(int32_t index, const ckgen_problem* problem, void* in, void* wei, const void* out,
+                               void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
+                               uint32_t* threads) {
+    return with_argument(index, problem, in, wei, out, [&](const Instance& instance, auto& argument) {
+        instance.op->SetWorkSpacePointer(&argument, workspace);
+        instance.runner->Plan(argument).copy.tell(args, capacity, args_bytes, blocks, threads);
     });
 }
 

@@ -74,7 +74,7 @@ std::string check_group_vectors(const BwdDataTraits& t, const Problem& p, const 
         x.out = p.out;
     std::string reason = check_vectors(t, x, at);
     if(reason.empty())
-        reason = channels_last(t.order.wei, p.ndim)
+        reason = channels_last(t.order.wei, p.ndim) || t.copies_weight
                      ? check_multiple("b-vector", "C", p.in_channels(), t.b_vector)
                      : check_multiple("b-vector", "C * taps", p.in_channels() * p.taps(), t.b_vector);
     if(reason.empty() && channels_last(t.order.out, p.ndim))

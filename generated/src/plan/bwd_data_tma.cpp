@@ -68,7 +68,9 @@ bool needs_repack(const BwdDataTraits& t, const Problem& p) {
     return t.tma && !addressed;
 }
 
-void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataTraits& t, const Problem& p) {
+std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
+    BwdDataArgs& a = plan.args;
+    const RepackArgs copy = plan.copy = repack_args(p, t.elem_bytes, 1.);
     int64 bytes = int64{copy.pitch} * t.elem_bytes;
     a.out_group_bytes = bytes;
     bytes *= copy.groups;
@@ -77,6 +79,7 @@ void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataT
         bytes *= p.out.lengths[3 + d];
     }
     a.out_image_bytes = bytes;
+    return place_copy(plan.workspace, copy, t.elem_bytes);
 }
 
 namespace {

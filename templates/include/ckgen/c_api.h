@@ -34,7 +34,7 @@ typedef struct {
     const float* scalars;
 } ckgen_problem;
 
-#define CKGEN_ABI_VERSION 7
+#define CKGEN_ABI_VERSION 8
 int32_t ckgen_abi_version(void);    /* CKGEN_ABI_VERSION of the library; changes when this header does */
 const char* ckgen_platform(void);   /* "host", "amd" or "nvidia" */
 const char* ckgen_last_error(void); /* of this thread; "" if there was none */
@@ -111,6 +111,13 @@ int32_t ckgen_select(const char* operation, const char* layout, const char* dtyp
 int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads);
+
+/* The launch before that of ckgen_plan, for kernels that read a copy of the weight in the workspace: kernel symbol
+ * "ckgen_weight_copy_" and the bytes of an element, `blocks` workgroups of `threads` threads, one struct by value as
+ * argument. *args_bytes and *blocks are 0 for kernels that read the weight itself. */
+int32_t ckgen_plan_weight_copy(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out,
+                               void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
+                               uint32_t* threads);
 
 /* Device memory and synchronisation through the runtime that the library uses (host: plain memory), for callers without
  * a runtime of their own. Copies wait for earlier work. ckgen_device_synchronize waits for a stream, or with NULL for

@@ -42,7 +42,7 @@ PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const c
     PlannedLaunch<Operation> launch{plan.args, plan, fusion};
     auto* workspace = static_cast<char*>(memory);
     if(plan.workspace.copy_bytes > 0)
-        at.of(Operation::roles.a) = workspace + plan.workspace.copy_offset;
+        at.of(plan.copied()) = workspace + plan.workspace.copy_offset;
     Operation::place(launch.args, at);
     launch.args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return launch;
@@ -129,8 +129,9 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     const Touched partials{"partials", workspace, planned.partial_bytes, true};
     TouchedMemory touched{{all_of(tensors[1], false), all_of(tensors[2], false), partials}, {partials}};
     if(planned.copy_bytes > 0) {
-        Touched& a = touched.main[Operation::roles.a < Operation::roles.b ? 0 : 1];
-        a = {a.name, static_cast<const char*>(workspace) + planned.copy_offset, planned.copy_bytes, false};
+        const bool first = launch.plan.copied() == std::min(Operation::roles.a, Operation::roles.b);
+        Touched& read = touched.main[first ? 0 : 1];
+        read = {read.name, static_cast<const char*>(workspace) + planned.copy_offset, planned.copy_bytes, false};
     }
     // The kernel that writes the result reads the D tensors.
     std::vector<Touched>& writer = reduces ? touched.reduction : touched.main;
@@ -138,6 +139,14 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     for(std::size_t i = 3; i < tensors.size(); ++i)
         writer.push_back(all_of(tensors[i], false));
     return touched;
+}
+
+// The arguments of the plan's copy with its pointers.
+template <class Operation, class Copy>
+Copy copy_arguments(Copy copy, const typename Operation::Plan& plan, const conv::Addresses& at, void* workspace) {
+    copy.source = static_cast<const char*>(at.of(plan.copied()));
+    copy.target = static_cast<char*>(workspace) + plan.workspace.copy_offset;
+    return copy;
 }
 
 // Starts the kernels of a planned and checked run.
@@ -148,12 +157,10 @@ void start(const PlannedKernel<Operation>& kernel, const typename Operation::Pla
     const PlannedLaunch<Operation> launch = launch_of<Operation>(plan, fusion, at, workspace);
     const bool reduces = plan.workspace.partial_bytes > 0 && !kernel.traits.persistent;
     const TouchedMemory touched = touched_by(launch, tensors, workspace, reduces);
-    if(plan.workspace.copy_bytes > 0) {
-        conv::RepackArgs copy = plan.copy;
-        copy.source = static_cast<const char*>(at.of(Operation::roles.a));
-        copy.target = static_cast<char*>(workspace) + plan.workspace.copy_offset;
-        repack(copy, stream);
-    }
+    if(plan.weight_copy.rows > 0)
+        copy_weight(copy_arguments<Operation>(plan.weight_copy, plan, at, workspace), stream);
+    else if(plan.workspace.copy_bytes > 0)
+        repack(copy_arguments<Operation>(plan.copy, plan, at, workspace), stream);
     kernel.launch(blocks_of(launch), launch, touched.main, stream);
     if(reduces)
         kernel.reduce(launch, touched.reduction, stream);
@@ -310,13 +317,21 @@ void know_size(const PlannedKernel<Operation>& kernel, const BaseArgument* argum
 }
 
 template <class Operation>
-LaunchPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
+RunPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
     typename Operation::Plan own;
     const PlannedArgument<Operation>& a = argument_of<Operation>(argument);
-    const PlannedLaunch<Operation> launch =
-        launch_of<Operation>(plan_of(kernel, a, own), a.fusion, addresses_of(a), a.p_workspace_);
-    return {kernel.traits.tma ? std::vector<char>{} : kernel.argument(launch), blocks_of(launch),
-            kernel.traits.launch_threads};
+    const typename Operation::Plan& plan = plan_of(kernel, a, own);
+    const PlannedLaunch<Operation> launch = launch_of<Operation>(plan, a.fusion, addresses_of(a), a.p_workspace_);
+    RunPlan run{{kernel.traits.tma ? std::vector<char>{} : kernel.argument(launch), blocks_of(launch),
+                 kernel.traits.launch_threads},
+                {}};
+    if(plan.weight_copy.rows > 0) {
+        const conv::WeightCopyArgs copy =
+            copy_arguments<Operation>(plan.weight_copy, plan, addresses_of(a), a.p_workspace_);
+        const auto* bytes = reinterpret_cast<const char*>(&copy);
+        run.copy = {{bytes, bytes + sizeof(copy)}, conv::weight_copy_blocks(copy), conv::kWeightCopyThreads};
+    }
+    return run;
 }
 
 // A caller may give no workspace, as CK's callers do. A workspace does not count if the caller never asked for its
@@ -354,7 +369,7 @@ float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* ar
     template std::string unsupported_reason(const PlannedKernel<OPERATION>&, const BaseArgument*);                     \
     template std::size_t workspace_size(const PlannedKernel<OPERATION>&, const BaseArgument*);                         \
     template void know_size(const PlannedKernel<OPERATION>&, const BaseArgument*, std::size_t);                        \
-    template LaunchPlan plan_launch(const PlannedKernel<OPERATION>&, const BaseArgument*);                             \
+    template RunPlan plan_launch(const PlannedKernel<OPERATION>&, const BaseArgument*);                                \
     template std::unique_ptr<PreparedRun> prepare_run(const PlannedKernel<OPERATION>&, const BaseArgument*);           \
     template float run_planned(const PlannedKernel<OPERATION>&, const BaseArgument*, const StreamConfig&);
 

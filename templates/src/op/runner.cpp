@@ -1,6 +1,8 @@
 // Functions that the operators of all operations share.
 #include "ckgen/op/runner.hpp"
 
+#include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "ckgen/platform/process_mutex.hpp"
@@ -29,6 +31,16 @@ std::string type_string(const std::string& class_name, std::initializer_list<int
     for(const int value : rest)
         text += ", " + std::to_string(value);
     return text + ">";
+}
+
+void LaunchPlan::tell(void* to, int64 capacity, int64* args_bytes, uint32* grid, uint32* block) const {
+    if(args_bytes == nullptr || grid == nullptr || block == nullptr)
+        throw std::invalid_argument("[null-pointer] args_bytes, blocks or threads is null");
+    *args_bytes = static_cast<int64>(args.size());
+    *grid = blocks;
+    *block = static_cast<uint32>(threads);
+    if(to != nullptr && capacity >= *args_bytes)
+        std::copy(args.begin(), args.end(), static_cast<char*>(to));
 }
 
 int64 span_bytes(const conv::Tensor& tensor, int ndim, int64 element_bytes) {

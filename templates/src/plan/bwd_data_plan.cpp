@@ -344,19 +344,15 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     return {};
 }
 
-std::string plan_copy(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
-    plan.copy = repack_args(p, t.elem_bytes, 1.);
-    set_repacked_strides(plan.args, plan.copy, t, p);
-    return place_copy(plan.workspace, plan.copy, t.elem_bytes);
-}
-
 // Plans every family but halo.
 std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
     set_k_tiles(plan.args, t, p);
     std::string reason = set_sizes(plan.args, t, ndim);
     if(reason.empty())
         reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
-    return reason.empty() && needs_repack(t, p) ? plan_copy(plan, t, p) : reason;
+    if(reason.empty() && plan.weight_copy.rows > 0)
+        return place_copy(plan.workspace, plan.weight_copy);
+    return reason.empty() && needs_repack(t, p) ? plan_repack(plan, t, p) : reason;
 }
 
 }  // namespace
@@ -371,11 +367,15 @@ int64 most_taps(const BwdDataArgs& a, int ndim) {
 BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& given, const Addresses& at,
                       int compute_units) {
     BwdDataPlan plan;
-    const Problem own = with_unit_strides(problem, t.order);
+    Problem own = with_unit_strides(problem, t.order);
     const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
     plan.reason = problem_reason(t, own, given, at);
     if(!plan.reason.empty())
         return plan;
+    if(copies_weight(t, own)) {
+        plan.weight_copy = weight_copy_args(own, t.elem_bytes, t.b_vector);
+        own = with_copied_weight(own, plan.weight_copy);
+    }
     const auto [p, fusion] = with_merged_groups(t, own, given);
     plan.reason = set_lengths(plan.args, t, p, pointwise);
     if(!plan.reason.empty())

@@ -84,6 +84,10 @@ std::string check_gaps(const InstanceTraits& t, const Problem& p, const char* ru
 
 }  // namespace
 
+bool copies_weight(const InstanceTraits& t, const Problem& p) {
+    return t.copies_weight && (p.taps() > 1 || p.in_channels() % t.b_vector != 0);
+}
+
 std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addresses& at) {
     struct Role {
         const char *vector_rule, *alignment_rule;
@@ -94,7 +98,7 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
     };
     const std::array<Role, 3> roles{{
         {"a-vector", "a-alignment", t.roles.a, t.row_vector > 1 ? 1 : t.a_vector, t.elem_bytes, t.tma},
-        {"b-vector", "b-alignment", t.roles.b, t.b_vector, t.elem_bytes, false},
+        {"b-vector", "b-alignment", t.roles.b, copies_weight(t, p) ? 1 : t.b_vector, t.elem_bytes, false},
         {"c-vector", "c-alignment", t.roles.c, t.c_vector, t.written_bytes, false},
     }};
     std::string reason;

@@ -1,5 +1,7 @@
-// Planning of the copy of the output into rows of a multiple of 16 bytes.
+// Planning of the copy of the output into rows of a multiple of 16 bytes, and of that of a weight to channels last.
 #include "ckgen/plan/repack_plan.hpp"
+
+#include <algorithm>
 
 #include "ckgen/plan/problem_checks.hpp"
 
@@ -8,6 +10,22 @@ namespace {
 
 constexpr int kCopyVector = 8;  // elements of 16 bytes
 constexpr int kCopyLine = 64;   // elements of 128 bytes: a cache line, and the channels of a TMA box
+constexpr int kMostTaps = 64;   // of a tile of the weight: then it has as many channels
+
+std::string place(Workspace& workspace, const char* tensor, int64 bytes, int64 groups, int64 rows) {
+    constexpr int64 alignment = 256;
+    workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
+    workspace.copy_bytes = bytes;
+    if(!multiply(workspace.copy_bytes, groups) || !multiply(workspace.copy_bytes, rows) ||
+       workspace.copy_bytes > (int64{1} << 42))
+        return refuse("workspace-size", std::string("a copy of the ") + tensor + " needs more than 2^42 bytes");
+    return {};
+}
+
+// Tiles of a row of the weight.
+int tiles_of(const WeightCopyArgs& args) {
+    return ceil_div(args.pitch, args.tile_channels) * ceil_div(args.taps, args.tile_taps);
+}
 
 }  // namespace
 
@@ -28,13 +46,41 @@ RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
 }
 
 std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_bytes) {
-    constexpr int64 alignment = 256;
-    workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
-    workspace.copy_bytes = int64{copy.pitch} * elem_bytes;
-    if(!multiply(workspace.copy_bytes, copy.groups) || !multiply(workspace.copy_bytes, copy.positions) ||
-       workspace.copy_bytes > (int64{1} << 42))
-        return refuse("workspace-size", "a copy of the output needs more than 2^42 bytes");
-    return {};
+    return place(workspace, "output", int64{copy.pitch} * elem_bytes, copy.groups, copy.positions);
+}
+
+WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector) {
+    WeightCopyArgs args{};
+    args.rows = p.groups() * p.out_channels();
+    args.channels = static_cast<int32>(p.in_channels());
+    args.taps = static_cast<int32>(p.taps());
+    args.pitch = static_cast<int32>(divide_up(p.in_channels(), vector) * vector);
+    args.tile_taps = std::min(args.taps, kMostTaps);
+    args.tile_channels =
+        std::min(args.pitch, kWeightCopyElements / (args.tile_taps | 1) / kCopyLine * kCopyLine);  // whole lines
+    args.row_blocks = static_cast<int32>(std::min<int64>(args.rows, std::max(1, kWeightCopyBlocks / tiles_of(args))));
+    args.elem_bytes = elem_bytes;
+    return args;
+}
+
+uint32 weight_copy_blocks(const WeightCopyArgs& args) {
+    return static_cast<uint32>(args.row_blocks) * static_cast<uint32>(tiles_of(args));
+}
+
+Problem with_copied_weight(Problem p, const WeightCopyArgs& copy) {
+    int64 step = copy.pitch;
+    p.wei.strides[kChannels] = 1;
+    for(int d = p.ndim - 1; d >= 0; --d) {
+        p.wei.strides[3 + d] = step;
+        step *= p.wei.lengths[3 + d];
+    }
+    p.wei.strides[1] = step;
+    p.wei.strides[0] = step * p.out_channels();
+    return p;
+}
+
+std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy) {
+    return place(workspace, "weight", int64{copy.pitch} * copy.elem_bytes, copy.taps, copy.rows);
 }
 
 }  // namespace ckgen::conv

@@ -15,6 +15,7 @@ using Generic16 = Numbers<32, 32, 32, 32, 0, 1, 1, 1, 1, 1>;
 using Generic32 = Numbers<32, 32, 16, 32, 0, 1, 1, 1, 1, 1>;
 using Wide16 = Numbers<64, 64, 32, 32, 0, 4, 2, 8, 4, 8>;
 using Wide32 = Numbers<64, 64, 16, 32, 0, 4, 1, 4, 4, 4>;
+using Copied16 = Numbers<64, 64, 32, 32, 0, 4, 2, 2, 4, 1>;
 using Tall16 = Numbers<128, 32, 64, 16, 0, 2, 1, 2, 2, 2>;
 
 CKGEN_TEST_INSTANCE(generic_1d_f16, One, dtype::f16, Plain, Tuple<>, Tuple<>, Any, Generic16)
@@ -34,4 +35,5 @@ CKGEN_TEST_INSTANCE(pointwise_2d_f16, Two, dtype::f16, Plain, Tuple<>, Tuple<>, 
 CKGEN_TEST_INSTANCE(generic_ngchw_f16, layout::NGCHW_GKYXC_NGKHW, dtype::f16, Plain, Tuple<>, Tuple<>, Any, Generic16)
 CKGEN_TEST_INSTANCE(generic_ngcdhw_f32, layout::NGCDHW_GKZYXC_NGKDHW, dtype::f32, Plain, Tuple<>, Tuple<>, Any,
                     Generic32)
+CKGEN_TEST_INSTANCE(copied_ngchw_f16, layout::NGCHW_GKCYX_NGKHW, dtype::f16, Plain, Tuple<>, Tuple<>, Any, Copied16)
 }  // namespace ckgen::instances

@@ -47,7 +47,7 @@ static int32_t fail(int32_t status, const char* format, ...) {
     return status;
 }
 
-int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 7; }
+int32_t ckgen_abi_version(void) { return BUG == WRONG_ABI ? 99 : 8; }
 const char* ckgen_platform(void) { return PLATFORM; }
 int32_t ckgen_f8_codes(void) { return 0; }
 const char* ckgen_last_error(void) { return last_error; }
@@ -231,6 +231,10 @@ int32_t ckgen_plan(int32_t i, const ckgen_problem* p, void* in, void* wei, const
                    int64_t capacity, int64_t* args_bytes, uint32_t* blocks, uint32_t* threads) {
     (void)workspace, (void)args, (void)capacity, (void)args_bytes, (void)blocks, (void)threads;
     return ckgen_is_supported(i, p, in, wei, out) ? 1 : fail(1, "the stand-in launches no kernel");
+}
+int32_t ckgen_plan_weight_copy(int32_t i, const ckgen_problem* p, void* in, void* wei, const void* out, void* workspace,
+                               void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks, uint32_t* threads) {
+    return ckgen_plan(i, p, in, wei, out, workspace, args, capacity, args_bytes, blocks, threads);
 }
 
 struct ckgen_prepared {

@@ -32,6 +32,8 @@ def main(path: str) -> None:
         for name, dtype in (("wide_2d_f16", "f16"), ("wide_2d_f32", "f32"), ("wavelet_f16", "f16")):
             for problem in (WHOLE, POINT):
                 check(library, name, problem, dtype, split_k=split_k)
+        for problem in (ODD, WHOLE, POINT):  # of a weight whose channels come first, in a copy
+            check(library, "copied_ngchw_f16", problem, "f16", "NGCHW/GKCYX/NGKHW", split_k=split_k)
         check(library, "pointwise_2d_f16", POINT, "f16", split_k=split_k)
         check(library, "generic_3d_f32", DEEP, "f32", split_k=split_k)
         for in_place in (False, True):

@@ -19,6 +19,8 @@ struct WithFunction : Base {
     static constexpr int kernel_ndim = pointwise ? 1 : Base::Layout::ndim;
     // A row of the image counts as a multiple of this many positions: of a vector, if taps shift vectors.
     static constexpr int row_vector = pointwise || Base::a_channels_last ? 1 : Base::a_vector;
+    // The weight is copied to channels last before the kernel, if its channels are not side by side.
+    static constexpr bool copies_weight = Base::b_vector > 1 && !Base::b_channels_last && !pointwise;
     static constexpr int d_tensors = Base::DsDataType::Size();
     static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
     using KernelArgs = BwdDataKernelArgs<typename Base::Function, d_tensors>;

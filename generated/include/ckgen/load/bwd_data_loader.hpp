@@ -215,8 +215,9 @@ private:
     TapTiles<ndim> taps_;
     int change_ = 0;  // the chunk at which offsets are recomputed
     PositionSource<CopyA, ndim, k_per_block, D::a_k_major> a_;
-    WeightSource<CopyB, ndim, k_per_block, D::b_channels_last || D::pointwise, D::c_m_major, merges>
-        b_;  // one tap: channels are contiguous
+    // True if neighbouring channels are contiguous: in memory, where there is one tap, or in the copy.
+    static constexpr bool side_by_side = D::b_channels_last || D::pointwise || D::copies_weight;
+    WeightSource<CopyB, ndim, k_per_block, side_by_side, D::c_m_major, merges> b_;
 };
 
 }  // namespace ckgen::conv

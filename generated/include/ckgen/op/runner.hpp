@@ -9,15 +9,26 @@
 
 #include "ckgen/conv/fusion.hpp"
 #include "ckgen/conv/repack_args.hpp"
+#include "ckgen/conv/weight_copy_args.hpp"
 #include "ckgen/op/device_base.hpp"
 
 namespace ckgen::tensor_operation::device {
 
-// The launch of a main kernel, for other launchers.
+// The launch of a kernel, for other launchers.
 struct LaunchPlan {
     std::vector<char> args;  // the kernel's one argument; empty for kernels that also take tensor maps
     uint32 blocks = 0;
     int threads = 0;
+
+    // Gives the launch to a caller of the C API; the argument only if there is room for it. Throws
+    // std::invalid_argument if a pointer other than `to` is null.
+    void tell(void* to, int64 capacity, int64* args_bytes, uint32* grid, uint32* block) const;
+};
+
+// The launches of a run up to the main kernel.
+struct RunPlan {
+    LaunchPlan main;
+    LaunchPlan copy;  // of the weight, before the main kernel; no workgroups if there is none
 };
 
 // Counts of an instance's function: scalars and D tensors.
@@ -45,7 +56,7 @@ struct ConvRunner {
     // Requires an argument that is supported. The addresses of D tensors stay those of the argument.
     virtual std::unique_ptr<PreparedRun> Prepare(const BaseArgument&) const = 0;
     // Requires an argument that is supported.
-    virtual LaunchPlan Plan(const BaseArgument&) const = 0;
+    virtual RunPlan Plan(const BaseArgument&) const = 0;
 };
 
 // Reasons why devices cannot run an operator's kernel. Each device is queried once. The operator keeps the answers, not
@@ -77,8 +88,9 @@ inline platform::Regions regions_of(const std::vector<Touched>& touched) {
 inline int regions_of(const std::vector<Touched>&) { return 0; }
 #endif
 
-// Defined in repack.cpp.
+// Defined in repack.cpp and weight_copy.cpp.
 void repack(const conv::RepackArgs& args, platform::Stream stream);
+void copy_weight(const conv::WeightCopyArgs& args, platform::Stream stream);
 
 // Matrices without gaps.
 struct Images {

@@ -32,6 +32,7 @@ struct InstanceTraits {
     int tiles_per_half;  // split boundaries are multiples of this many GEMM-K tiles
     int a_vector, b_vector, c_vector;
     int row_vector = 1;             // backward data: a_vector where taps shift vectors of positions
+    bool copies_weight = false;     // backward data: vectors of a weight whose channels come first
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int compute_bytes;              // per element of an operand in LDS
     int launch_threads;
@@ -82,8 +83,12 @@ struct Plan {
     std::string reason;  // empty if the instance takes the problem; else the rest has no meaning
     int split_k = 1;     // the value that is used, even if the problem asks for -1
     Workspace workspace;
-    Args args{};        // without pointers
-    RepackArgs copy{};  // without pointers; set if workspace.copy_bytes is not 0
+    Args args{};  // without pointers
+    // If workspace.copy_bytes is not 0, the copy of the output or, if that has rows, of the weight; without pointers.
+    RepackArgs copy{};
+    WeightCopyArgs weight_copy{};
+
+    TensorName copied() const { return weight_copy.rows > 0 ? TensorName::wei : TensorName::out; }
 };
 
 // Addresses of the tensors. Null stands for memory that is not allocated yet.
@@ -103,6 +108,9 @@ const char* word_of(TensorName tensor);
 std::string check_problem(const InstanceTraits& traits, const Problem& problem);
 // Refuses a problem that is not a pointwise convolution, if the instance takes only those.
 std::string check_pointwise(const InstanceTraits& traits, const Problem& problem);
+// True if the main kernel reads a copy of the weight. Without taps and with whole vectors of channels, channels that
+// come first are already side by side.
+bool copies_weight(const InstanceTraits& traits, const Problem& problem);
 // Refuses channels, strides and addresses that are not multiples of the vectors.
 std::string check_vectors(const InstanceTraits& traits, const Problem& problem, const Addresses& addresses);
 

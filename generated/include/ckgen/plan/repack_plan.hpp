@@ -1,9 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/plan/repack_plan.hpp. Do not edit; run: ckgen generate
-// Planning of load/repack.hpp.
+// Planning of the copies that the main kernel reads: load/repack.hpp and load/weight_copy.hpp.
 #pragma once
 
 #include "ckgen/conv/problem.hpp"
 #include "ckgen/conv/repack_args.hpp"
+#include "ckgen/conv/weight_copy_args.hpp"
 
 namespace ckgen::conv {
 
@@ -13,7 +14,7 @@ struct Workspace {
     // several.
     int64 partial_bytes = 0;
     int64 copy_offset = 0;  // a multiple of 256
-    int64 copy_bytes = 0;   // a copy of the output with longer rows; 0 if it needs none
+    int64 copy_bytes = 0;   // a copy of the output with longer rows or of the weight; 0 without one
 
     int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
 };
@@ -21,7 +22,15 @@ struct Workspace {
 // Arguments of the copy of the output for TMA, which reads rows of a multiple of 16 bytes; without pointers. Rows are
 // padded to whole 128-byte lines if that adds at most `padding` times their bytes.
 RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
-// Places the copy after the partials; refuses a copy of more than 2^42 bytes.
+// Arguments of the copy of a weight to channels last, in rows of whole vectors; without pointers.
+WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vector);
+// Workgroups of that copy.
+uint32 weight_copy_blocks(const WeightCopyArgs& args);
+// The problem with the copy in place of its weight.
+Problem with_copied_weight(Problem problem, const WeightCopyArgs& copy);
+
+// Place the copy after the partials; refuse a copy of more than 2^42 bytes.
 std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_bytes);
+std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy);
 
 }  // namespace ckgen::conv

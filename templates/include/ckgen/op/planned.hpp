@@ -70,9 +70,9 @@ std::size_t workspace_size(const PlannedKernel<Operation>&, const BaseArgument*)
 // and this one needs as many.
 template <class Operation>
 void know_size(const PlannedKernel<Operation>&, const BaseArgument*, std::size_t reported);
-// The launch of a run.
+// The launches of a run.
 template <class Operation>
-LaunchPlan plan_launch(const PlannedKernel<Operation>&, const BaseArgument*);
+RunPlan plan_launch(const PlannedKernel<Operation>&, const BaseArgument*);
 // A run of the argument's problem with other addresses, which plans nothing again.
 template <class Operation>
 std::unique_ptr<PreparedRun> prepare_run(const PlannedKernel<Operation>&, const BaseArgument*);

@@ -61,9 +61,10 @@ BwdDataTensor d_tensor(const BwdDataTraits& t, const DTensorTraits& traits, cons
 int copied_rows(const Problem& p);
 // Refuses problems that tensor maps cannot describe.
 std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a);
-// True if the output is first repacked to rows that TMA can address; its strides in `a` are then those of the copy.
+// True if the output is first repacked to rows that TMA can address; its strides in the plan are then those of the
+// copy.
 bool needs_repack(const BwdDataTraits& t, const Problem& p);
-void set_repacked_strides(BwdDataArgs& a, const RepackArgs& copy, const BwdDataTraits& t, const Problem& p);
+std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p);
 
 // For persistent kernels: the split_k that a run uses (the problem's own, or for -1 that of split_to_fill()), and the
 // units of work.

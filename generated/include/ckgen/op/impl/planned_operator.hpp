@@ -146,7 +146,7 @@ public:
     std::unique_ptr<PreparedRun> Prepare(const BaseArgument& argument) const override {
         return prepare_run(kernel(), &argument);
     }
-    LaunchPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), &argument); }
+    RunPlan Plan(const BaseArgument& argument) const override { return plan_launch(kernel(), &argument); }
 
     std::string GetUnsupportedReason(const BaseArgument* argument) const override {
         const std::string reason = unsupported_reason(kernel(), argument);

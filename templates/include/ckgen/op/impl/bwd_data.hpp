@@ -71,6 +71,7 @@ struct BwdDataFamily {
             traits.groups_to_merge = D::groups_to_merge;
         tensor_operation::device::set_function_traits<D>(traits);
         traits.row_vector = D::row_vector;
+        traits.copies_weight = D::copies_weight;
         return traits;
     }
     template <class D>

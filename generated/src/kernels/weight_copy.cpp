@@ -1,0 +1,42 @@
+// Copied by ckgen from templates/src/kernels/weight_copy.cpp. Do not edit; run: ckgen generate
+// The copy of a weight to channels last, compiled once per size of an element.
+#include "ckgen/load/weight_copy.hpp"
+
+#if !CKGEN_DEVICE_PASS
+#include "ckgen/op/runner.hpp"
+#include "ckgen/plan/repack_plan.hpp"
+#endif
+
+CKGEN_DEFINE_KERNEL(ckgen_weight_copy_1, ::ckgen::conv::WeightCopyKernel<::ckgen::uint8>)
+CKGEN_DEFINE_KERNEL(ckgen_weight_copy_2, ::ckgen::conv::WeightCopyKernel<::ckgen::uint16>)
+CKGEN_DEFINE_KERNEL(ckgen_weight_copy_4, ::ckgen::conv::WeightCopyKernel<::ckgen::uint32>)
+
+#if !CKGEN_DEVICE_PASS
+namespace ckgen::tensor_operation::device {
+namespace {
+
+template <class T>
+void launch(platform::KernelEntry entry, const conv::WeightCopyArgs& args, platform::Stream stream) {
+#if CKGEN_PLATFORM_HOST
+    const int64 taps = args.rows * args.taps * static_cast<int64>(sizeof(T));
+    const platform::Regions regions{{"weight", args.source, taps * args.channels, false},
+                                    {"copy of the weight", args.target, taps * args.pitch, true}};
+#else
+    const int regions = 0;
+#endif
+    platform::launch<conv::WeightCopyKernel<T>>(entry, conv::weight_copy_blocks(args), args, regions, stream);
+}
+
+}  // namespace
+
+void copy_weight(const conv::WeightCopyArgs& args, platform::Stream stream) {
+    if(args.elem_bytes == 1)
+        launch<uint8>(entry_ckgen_weight_copy_1(), args, stream);
+    else if(args.elem_bytes == 2)
+        launch<uint16>(entry_ckgen_weight_copy_2(), args, stream);
+    else
+        launch<uint32>(entry_ckgen_weight_copy_4(), args, stream);
+}
+
+}  // namespace ckgen::tensor_operation::device
+#endif
