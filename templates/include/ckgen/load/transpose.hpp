@@ -1,6 +1,6 @@
 // Transposes matrices without gaps: images between PyTorch's default memory format and channels last.
 //
-// The copy is memory-bound. All global accesses are aligned vectors of 16 bytes, also where a row begins elsewhere: a
+// The copy is memory-bound. All global accesses are aligned vectors of 16 bytes, even if a row begins elsewhere: a
 // thread reads the vectors that contain a part of a row of the tile and drops the elements outside, and it stores
 // single elements where a vector of the result is only partly in the tile. In LDS an element takes a word, and a row
 // one word more than it has elements, so that reading by columns meets other banks.
