@@ -166,17 +166,18 @@ def load(path: str) -> ctypes.CDLL:
         raise LibraryError(f"{path} is cut off: {missing} bytes are missing at its end", "build or copy it again")
     try:
         # The loader would search for a name without a folder in the system's library folders only.
-        api = bind(ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path))
+        api = ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path)
+        version = int(api.ckgen_abi_version())  # before the functions, of which another version may lack some
+        if version != ABI_VERSION:
+            raise LibraryError(
+                f"{path} speaks ABI version {version}, this ckgen speaks {ABI_VERSION}",
+                "generate and build the library again",
+            )
+        bind(api)
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         raise LibraryError(f"cannot load {path}: {error}") from error
     except AttributeError as error:
         raise LibraryError(f"{path} is not a ckgen library: {error}") from error
-    version = api.ckgen_abi_version()
-    if version != ABI_VERSION:
-        raise LibraryError(
-            f"{path} speaks ABI version {version}, this ckgen speaks {ABI_VERSION}",
-            "generate and build the library again",
-        )
     return api
 
 

@@ -20,7 +20,7 @@ from ckgen.library.library import Library, LibraryError, UnsupportedProblem
 from ckgen.operations.bwd_weight import backward_weight
 from ckgen.verify.reference import tolerance
 from tests.conftest import StubMaker
-from tests.support.stub_library import compile_stub
+from tests.support.stub_library import compile_old, compile_stub
 
 F32 = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic"
 F16_POINTWISE = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1"
@@ -236,8 +236,10 @@ def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path
         Library(tmp_path / "text.so")
     with pytest.raises(LibraryError, match="is not a ckgen library: .*ckgen_abi_version"):
         Library(ctypes.util.find_library("m") or "libm.so.6")
-    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 7"):
+    with pytest.raises(LibraryError, match="speaks ABI version 99, this ckgen speaks 8"):
         Library(compile_stub(stub_folder, "WRONG_ABI"))
+    with pytest.raises(LibraryError, match="speaks ABI version 6, .*\n.*generate and build the library again"):
+        Library(compile_old(stub_folder))
     with pytest.raises(LibraryError, match="holds no instance"):
         Library(compile_stub(stub_folder, "NO_INSTANCES"))
     with pytest.raises(LibraryError, match="made by another ckgen"):
