@@ -155,7 +155,7 @@ int run(const Options& options) {
         std::cout << "instance: " << op->GetIdentity() << ", " << op->GetTypeString() << "\n";
         const auto* dense = dynamic_cast<const ConvBwdDataOfGrouped<Layout, dtype::f16>*>(op.get());
         if(const auto* runner = dense ? dynamic_cast<const ConvRunner*>(&dense->GetGrouped()) : nullptr) {
-            const LaunchPlan plan = runner->Plan(*argument);
+            const LaunchPlan plan = runner->Plan(*argument).main;
             std::cout << "launch of all: grid_dim {" << plan.blocks << ", 1, 1}, block_dim {" << plan.threads
                       << ", 1, 1}\n";
             print_tensors(p);

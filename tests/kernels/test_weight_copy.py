@@ -191,8 +191,8 @@ def test_merged_groups_need_whole_vectors(library: Library) -> None:
             COPIED,
         ),
         (
-            "(row * args.channels + tile.first_channel) * args.taps + tile.first_tap",
-            "(row * args.channels + tile.first_channel) * args.taps",
+            "(row * args.channels + tile.first_channel) * args.taps + tile.first_tap; const char*",
+            "(row * args.channels + tile.first_channel) * args.taps; const char*",
             (),
             LONG,
         ),
