@@ -167,7 +167,7 @@ def load(path: str) -> ctypes.CDLL:
     try:
         # The loader would search for a name without a folder in the system's library folders only.
         api = ctypes.CDLL(os.path.abspath(path) if os.path.exists(path) else path)
-        version = int(api.ckgen_abi_version())  # before the functions, of which another version may lack some
+        version = int(api.ckgen_abi_version())  # first: a library of another version may lack functions
         if version != ABI_VERSION:
             raise LibraryError(
                 f"{path} speaks ABI version {version}, this ckgen speaks {ABI_VERSION}",

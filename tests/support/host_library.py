@@ -18,10 +18,13 @@ from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
+from ckgen.problems.sets import load_problems
 from ckgen.spec.expand import expand_document
 from ckgen.text import source
 
 ROOT = Path(__file__).resolve().parents[2]
+# A layer for the instances of set `ci` that take groups of one channel only; the other layers of the tests have none.
+DEPTHWISE = next(problem for problem in load_problems("tiny") if problem.name == "tiny.depthwise")
 
 
 def selection_of(set_name: str) -> Selection:

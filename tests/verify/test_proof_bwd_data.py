@@ -24,10 +24,9 @@ from ckgen.problems.sets import NamedProblem, load_problems
 from ckgen.verify.plan import Case, Plan, make_plan
 from ckgen.verify.run_tensors import make_data
 from ckgen.verify.smoke import run_case, run_plan
-from tests.support.host_library import names_of
+from tests.support.host_library import DEPTHWISE, names_of
 from tests.support.strategies import problems
 
-DEPTHWISE = next(problem for problem in load_problems("tiny") if problem.name == "tiny.depthwise")
 LAYERS = (
     *(problem.fitted(1_000_000) for name in ("retinanet", "ck_bwd_data") for problem in load_problems(name)),
     DEPTHWISE,

@@ -16,9 +16,8 @@ from ckgen.problems.sets import load_problems
 from ckgen.verify.plan import SPLIT_KS, Case, Plan, make_plan
 from ckgen.verify.run_tensors import make_data
 from ckgen.verify.smoke import run_case, run_plan
-from tests.support.host_library import names_of
+from tests.support.host_library import DEPTHWISE, names_of
 
-DEPTHWISE = next(problem for problem in load_problems("tiny") if problem.name == "tiny.depthwise")
 LAYERS = (*(layer.fitted(40_000_000) for layer in load_problems("retinanet")), DEPTHWISE)
 CK_CASES = tuple(case.fitted(2_000_000) for case in load_problems("ck_bwd_weight"))
 DTYPES = ("bf16", "bf16_f32_bf16", "f16", "f32")

@@ -15,12 +15,8 @@ void repack(const conv::RepackArgs& args, platform::Stream stream) {
     using Kernel = conv::RepackKernel;
     const int64 vectors = args.positions * args.groups * (args.pitch / Kernel::width);
     const auto blocks = static_cast<uint32>((vectors + Kernel::vectors_per_block - 1) / Kernel::vectors_per_block);
-#if CKGEN_PLATFORM_HOST
-    const platform::Regions regions{{"output", args.source, args.source_bytes, false},
-                                    {"copy of the output", args.target, vectors * 16, true}};
-#else
-    const int regions = 0;
-#endif
+    const auto regions = regions_of(
+        {{"output", args.source, args.source_bytes, false}, {"copy of the output", args.target, vectors * 16, true}});
     platform::launch<Kernel>(entry_ckgen_repack(), blocks, args, regions, stream);
 }
 

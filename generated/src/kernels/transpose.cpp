@@ -40,12 +40,8 @@ void start(platform::KernelEntry entry, const Images& images, const void* source
                                    images.columns,
                                    static_cast<uint32>(tiles(images.rows)),
                                    static_cast<uint32>(tiles(images.columns))};
-#if CKGEN_PLATFORM_HOST
     const int64 bytes = images.count * images.rows * images.columns * Kernel::size;
-    const platform::Regions regions{{"source", args.source, bytes, false}, {"target", args.target, bytes, true}};
-#else
-    const int regions = 0;
-#endif
+    const auto regions = regions_of({{"source", source, bytes, false}, {"target", target, bytes, true}});
     platform::launch<Kernel>(entry, static_cast<uint32>(tiles_of(images)), args, regions, stream);
 }
 

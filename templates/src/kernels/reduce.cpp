@@ -28,13 +28,8 @@ void launch_reduce(platform::KernelEntry entry, const float* partial, void* wei,
         args.width = 4;
     const int64 per_block = Kernel::elements_of(args);
     const auto blocks = static_cast<uint32>((elements + per_block - 1) / per_block);
-#if CKGEN_PLATFORM_HOST
-    const platform::Regions regions{
-        {"partials", reinterpret_cast<const char*>(partial), elements * split_k * 4, false},
-        {"weight", static_cast<const char*>(wei), elements * static_cast<int64>(sizeof(Wei)), true}};
-#else
-    const int regions = 0;
-#endif
+    const auto regions = regions_of({{"partials", partial, elements * split_k * 4, false},
+                                     {"weight", wei, elements * static_cast<int64>(sizeof(Wei)), true}});
     platform::launch<Kernel>(entry, blocks, args, regions, stream);
 }
 

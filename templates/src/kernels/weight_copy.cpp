@@ -16,13 +16,9 @@ namespace {
 
 template <class T>
 void launch(platform::KernelEntry entry, const conv::WeightCopyArgs& args, platform::Stream stream) {
-#if CKGEN_PLATFORM_HOST
     const int64 taps = args.rows * args.taps * static_cast<int64>(sizeof(T));
-    const platform::Regions regions{{"weight", args.source, taps * args.channels, false},
-                                    {"copy of the weight", args.target, taps * args.pitch, true}};
-#else
-    const int regions = 0;
-#endif
+    const auto regions = regions_of({{"weight", args.source, taps * args.channels, false},
+                                     {"copy of the weight", args.target, taps * args.pitch, true}});
     platform::launch<conv::WeightCopyKernel<T>>(entry, conv::weight_copy_blocks(args), args, regions, stream);
 }
 

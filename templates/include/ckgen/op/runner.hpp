@@ -85,6 +85,7 @@ inline platform::Regions regions_of(const std::vector<Touched>& touched) {
 }
 #else
 inline int regions_of(const std::vector<Touched>&) { return 0; }
+inline int regions_of(std::initializer_list<Touched>) { return 0; }  // allocates no vector
 #endif
 
 // Defined in repack.cpp and weight_copy.cpp.
