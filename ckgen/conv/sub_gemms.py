@@ -19,10 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
-from math import gcd, prod
+from math import ceil, gcd, prod
 
 from ckgen.conv.problem import ConvProblem
+
+LONGEST_SKIPPED = 512  # positions of the first dimension in which kernels skip taps
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,12 @@ class AxisClass:
     taps: Progression
     origin: int
     shift: int
+
+    def seen(self, first: int, last: int, length: int) -> int:
+        """The number of taps with an output position below ``length`` for some of the positions ``first`` to
+        ``last``."""
+        end = min(self.taps.count, (self.origin + last) // self.shift + 1)
+        return max(0, end - max(0, -(-(self.origin + first - length + 1) // self.shift)))
 
     def output(self, position: int, tap: int) -> int:
         """The output position of position number ``position`` and tap number ``tap``; it may be outside the output."""
@@ -82,11 +91,17 @@ class SubGemm:
         """Filter taps that reach each position."""
         return prod(axis.taps.count for axis in self.axes)
 
-    def gemm(self, problem: ConvProblem, row_vector: int = 1) -> tuple[int, int, int]:
-        """(M, N, K) for one group; a row of the image counts as whole vectors of ``row_vector`` positions."""
+    def gemm(self, problem: ConvProblem, row_vector: int = 1, tile_rows: int = 0) -> tuple[int, int, int]:
+        """(M, N, K) for one group; a row of the image counts as whole vectors of ``row_vector`` positions. With
+        ``tile_rows``, K is the mean over tiles of so many rows, which skip taps of the first dimension."""
         row = self.axes[-1].positions.count
         rows = self.positions // row * (-(-row // row_vector) * row_vector)
-        return problem.batch * rows, problem.c, problem.k * self.taps
+        taps = self.taps
+        if tile_rows and problem.filter[0] > 1:
+            first = self.axes[0]
+            inside = rows // first.positions.count
+            taps = ceil(taps * _seen_share(first, inside, tile_rows, problem.output[0]))
+        return problem.batch * rows, problem.c, problem.k * taps
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +117,25 @@ class Decomposition:
     def most_taps(self) -> int:
         """The largest number of taps that reach one position; 0 if no tap reaches any."""
         return max((sub.taps for sub in self.sub_gemms), default=0)
+
+
+@lru_cache(maxsize=4096)
+def _seen_share(axis: AxisClass, inside: int, tile_rows: int, length: int) -> float:
+    """The mean share of the taps of the first dimension that a tile sees, whose rows are neighbours: ``inside`` of them
+    have one position of the dimension. Kernels skip taps only if that saves a sixteenth, and rows of several images see
+    all (src/plan/bwd_data_plan.cpp, skips_taps)."""
+    count = axis.positions.count
+    if count > LONGEST_SKIPPED:
+        return 1.0
+
+    def of_span(span: int) -> float:
+        inner = sum(axis.seen(at, at + span - 1, length) for at in range(count - span + 1))
+        return (inner + min(count, span - 1) * axis.taps.count) / (count * axis.taps.count)
+
+    further, rest = divmod(tile_rows - 1, inside)
+    longer = rest / inside  # the share of tiles that begin where they have one more position
+    share = (1 - longer) * of_span(1 + further) + longer * of_span(2 + further)
+    return share if of_span(1 + further) <= 15 / 16 else 1.0
 
 
 def tilde(stride: int, dilation: int) -> int:

@@ -248,7 +248,7 @@ class Family(ABC):
                 ceil(m_factor * m / instance.m_per_block) * ceil(n_factor * n / instance.n_per_block),
                 ceil(k_factor * k / instance.k_per_block),
             )
-            for m, n, k in instance.products(problem)
+            for m, n, k in instance.products(problem, 0 if self.uses_tma else instance.m_per_block)
         ]
         groups = ceil_div(problem.groups, merged)
         outputs = sum(count for count, _ in tiled) * groups

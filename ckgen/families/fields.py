@@ -103,9 +103,10 @@ class Fields:
         the main one makes with its channels last."""
         return self.b_vector > 1 and not (self.b_channels_last or self.b_k_major or self.pointwise)
 
-    def products(self, problem: ConvProblem) -> tuple[Gemm, ...]:
-        """(M, N, K) of each matrix product of one group, as its kernel counts them."""
-        return OPERATIONS[self.operation].products(problem, self.row_vector)
+    def products(self, problem: ConvProblem, tile_rows: int = 0) -> tuple[Gemm, ...]:
+        """(M, N, K) of each matrix product of one group, as its kernel counts them; K is the mean of tiles of
+        ``tile_rows`` rows that skip taps."""
+        return OPERATIONS[self.operation].products(problem, self.row_vector, tile_rows)
 
     @property
     def any_filter(self) -> int:

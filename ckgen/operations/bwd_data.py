@@ -76,8 +76,8 @@ def torch_backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) ->
 
 
 @lru_cache(maxsize=64)  # a prediction of each instance and split_k asks for them
-def _products(problem: ConvProblem, row_vector: int = 1) -> tuple[Gemm, ...]:
-    return tuple(sub.gemm(problem, row_vector) for sub in decompose(problem).sub_gemms)
+def _products(problem: ConvProblem, row_vector: int = 1, tile_rows: int = 0) -> tuple[Gemm, ...]:
+    return tuple(sub.gemm(problem, row_vector, tile_rows) for sub in decompose(problem).sub_gemms)
 
 
 def _extents(problem: ConvProblem) -> Extents:

@@ -102,7 +102,7 @@ BWD_WEIGHT = Operation(
     merged=MergedExtents(m=True, n=True, k=False),
     own_d_layouts=("GC", "G_C"),
     small_vector=None,
-    products=lambda problem, row_vector=1: (problem.gemm,),
+    products=lambda problem, row_vector=1, tile_rows=0: (problem.gemm,),
     extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
     compulsory_bytes=ConvProblem.compulsory_bytes,
     reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),

@@ -73,11 +73,12 @@ class Operation:
 
     `products` gives (M, N, K) of each matrix product of one group; it is empty if no filter tap reaches an input
     position. Its second argument (default 1) is a number of positions: M counts each row of the image as a multiple of
-    it. `extents` gives the sizes that the selector counts with; the C++ operation has the same function.
-    `compulsory_bytes` gives the compulsory traffic without D tensors. `reference` computes the result with numpy in
-    float64, in logical order, from the tensors that are read; `torch_reference` does the same with PyTorch, whose
-    module is its first argument. `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written
-    tensor only gives the shape; its last argument is the rest of `aten.convolution`'s, from the stride on.
+    it. With a third one, K is the mean over tiles of so many rows, which skip taps that meet only padding. `extents`
+    gives the sizes that the selector counts with; the C++ operation has the same function. `compulsory_bytes` gives the
+    compulsory traffic without D tensors. `reference` computes the result with numpy in float64, in logical order, from
+    the tensors that are read; `torch_reference` does the same with PyTorch, whose module is its first argument.
+    `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written tensor only gives the shape;
+    its last argument is the rest of `aten.convolution`'s, from the stride on.
 
     `operator` is the C++ alias of its operators with a function and D tensors, `interface` the header in ckgen/op that
     declares it; `plain` is the same of operators without a function, if CK has another class for them. `prefix` begins

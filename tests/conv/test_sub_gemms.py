@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
+from math import ceil, prod
 
 import pytest
 from hypothesis import given
@@ -135,3 +135,26 @@ def test_positions_without_a_tap_lie_in_few_boxes() -> None:
     assert len(found.sub_gemms) == 1
     sizes = [prod(progression.count for progression in box) for box in found.without_taps]
     assert sizes == [3 * 6 * 6, 3 * 3 * 6, 3 * 3 * 3]
+
+
+def brute_seen_share(axis: AxisClass, inside: int, tile_rows: int, length: int) -> float:
+    """The mean over all first rows of a tile of the share of taps that some of its rows see."""
+    count, shares = axis.positions.count, []
+    for row in range(count * inside):
+        positions_ = range(row // inside, (row + tile_rows - 1) // inside + 1)
+        seen = {j for t in positions_ for j in range(axis.taps.count) if 0 <= axis.output(t, j) < length}
+        shares.append(1.0 if positions_[-1] >= count else len(seen) / axis.taps.count)
+    return sum(shares) / len(shares)
+
+
+@given(problem=problems())
+def test_tiles_see_as_many_taps_as_their_rows(problem: ConvProblem) -> None:
+    for sub in decompose(problem).sub_gemms:
+        first, inside = sub.axes[0], sub.positions // sub.axes[0].positions.count
+        for tile_rows in (1, 5, 32):
+            share = brute_seen_share(first, inside, tile_rows, problem.output[0])
+            whole = problem.k * sub.taps
+            mean = sub.gemm(problem, 1, tile_rows)[2]
+            assert mean == whole or mean == problem.k * ceil(sub.taps * share - 1e-9), (problem, tile_rows)
+            if share < 0.8:
+                assert mean < whole or share * sub.taps > sub.taps - 1, (problem, tile_rows)
