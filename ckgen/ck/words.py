@@ -9,9 +9,14 @@ from ckgen.operations.operation import OPERATIONS
 
 
 def layout_of(word: str, operation: str) -> str:
-    """The layout of an operation whose input has the axes `word`, as `nhwgc`; the word itself if there is none."""
-    layouts = OPERATIONS[operation].layouts
-    return next((layout for layout in layouts if physical_axes("in", layout) == word.upper()), word)
+    """The layout of an operation whose input has the axes `word`, as `nhwgc`, or whose name it is, as
+    `ngchw_gkcyx_ngkhw`; the word itself if there is none."""
+    layouts, name = OPERATIONS[operation].layouts, word.upper().replace("_", "/")
+    return (
+        name
+        if name in layouts
+        else next((layout for layout in layouts if physical_axes("in", layout) == word.upper()), word)
+    )
 
 
 def dtype_of(words: str | tuple[str, ...], compute: tuple[str, str] | None = None) -> str:

@@ -20,7 +20,12 @@ HEADERS = ("row", "became")
 @click.command("import", short_help="Turn CK's instance lists into a spec.")
 @click.argument("format", type=click.Choice(["ck"]))
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
-@click.option("--layout", default="", metavar="IN", help="Input's layout of type strings, as nhwgc. [the file's name]")
+@click.option(
+    "--layout",
+    default="",
+    metavar="IN",
+    help="Layout of type strings: the input's, as nhwgc, or as ngchw_gkcyx_ngkhw. [the file's name]",
+)
 @click.option("--dtype", default="", metavar="WORD", help="Data type of type strings, as fp16. [the file's name]")
 @click.option("--out", type=PATH, help="A spec to write with the rows that became instances.")
 @click.option("--force", is_flag=True, help="Replace an existing --out.")

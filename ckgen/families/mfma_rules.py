@@ -8,7 +8,7 @@ from __future__ import annotations
 from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
-from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from ckgen.operations.operation import BWD_DATA
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -86,33 +86,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="groups-to-merge",
         scope="domain",
-        condition=(
-            "groups_to_merge == 1"
-            " or (groups_to_merge <= 32 and c_channels_last and not groups_outermost and not generic)"
-        ),
-        sentence=(
-            "at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and"
-            " whose weight has its channels last"
-        ),
+        condition="groups_to_merge == 1 or (groups_to_merge <= 32 and not groups_outermost and not generic)",
+        sentence="at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW",
         message="{groups_to_merge} merged groups of {layout}",
-        help="use 1 to 32 groups and a layout like NHWGC/GKYXC/NHWGK or NGCHW/GKYXC/NGKHW",
+        help="use 1 to 32 groups and a layout like NHWGC/GKYXC/NHWGK or NGCHW/GKCYX/NGKHW",
         reason=(
             "The channels of neighbouring groups are then as far apart as those of one group, so that they are the"
-            " channels of one product."
+            " channels of one product. Backward data multiplies the weights of other groups as zeros."
         ),
         blame=("groups_to_merge", "layout", "generic"),
-        operations=(BWD_WEIGHT,),
-    ),
-    Rule(
-        id="data-groups-to-merge",
-        scope="domain",
-        condition="groups_to_merge == 1 or (groups_to_merge <= 32 and not groups_outermost and not generic)",
-        sentence="at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW",
-        message="{groups_to_merge} merged groups of {layout}",
-        help="use 1 to 32 groups and a layout like NHWGK/GKYXC/NHWGC or NGKHW/GKYXC/NGCHW",
-        reason="The channels of neighbouring groups are then those of one product, whose weight has zeros.",
-        blame=("groups_to_merge", "layout", "generic"),
-        operations=(BWD_DATA,),
     ),
     Rule(
         id="transpose-widths",

@@ -147,7 +147,12 @@ def transposed(row: str) -> str:
 @pytest.mark.parametrize("row", TRANSPOSED_ROWS)
 def test_set_full_has_rows_of_the_class_where_it_transposes(row: str, dtype: str) -> None:
     text = transposed(row)
-    for layout, axes in (("NGCHW/GKYXC/NGKHW", "ngchw"), ("NGCDHW/GKZYXC/NGKDHW", "ngcdhw")):
+    for layout, axes in (
+        ("NGCHW/GKYXC/NGKHW", "ngchw"),
+        ("NGCDHW/GKZYXC/NGKDHW", "ngcdhw"),
+        ("NGCHW/GKCYX/NGKHW", "ngchw_gkcyx_ngkhw"),
+        ("NGCDHW/GKCZYX/NGKDHW", "NGCDHW/GKCZYX/NGKDHW"),
+    ):
         assert text in strings(layout, dtype, "PassThrough")
         resolved = resolve_text(text, Asked(axes, dtype), CHECKER)
         assert resolved.instance is not None and type_string(resolved.instance) == text

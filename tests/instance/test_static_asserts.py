@@ -88,8 +88,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "ChannelsLast || Copy::column_vector == 1": ("channels-first-vectors",),
     },
     "epilogue/bwd_weight_store.hpp": {
-        "D::c_channels_last": ("groups-to-merge",),
-        "Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2": "a row of LAYOUTS has such a weight",
+        "taps_fastest == !D::c_channels_last": "only layouts whose positions are contiguous have such a weight",
     },
     "load/bwd_weight_loader.hpp": {
         "b_offset + D::k_per_block / D::k1 * B::plane_bytes == D::lds_stage_bytes": _ONE_STAGE,

@@ -58,6 +58,7 @@ INSTANCES = {
     "merged groups wide": replace(
         MERGED, dtype="f32", m_per_block=32, k_per_block=16, a_vector=4, b_vector=4, c_vector=4, stages=2
     ),
+    "merged groups channels first": replace(MERGED, function="Mixture", layout="NGCHW/GKCYX/NGKHW"),
     "channels first": replace(GENERIC, layout="NGCHW/GKCYX/NGKHW"),
     "channels first wide": replace(FIRST, function="Mixture"),
     "channels first 3d": replace(FIRST, layout="NGCDHW/GKCZYX/NGKDHW", dtype="f32", k_per_block=16, c_vector=4),

@@ -54,7 +54,7 @@ def _draw(instance: Instance, rng: random.Random) -> ConvProblem:
     reach = [(edge - 1) * step for edge, step in zip(filter_, dilation, strict=True)]
     left = [rng.choice((all_ // 2, rng.randint(0, all_))) for all_ in reach]
     return make_problem(
-        groups=rng.choice((1, 1, 2, 3)),
+        groups=rng.choice((1, 1, 2, 3, 5)),
         batch=rng.randint(1, 4),
         k=rng.randint(1, 70),
         c=rng.randint(1, 20),

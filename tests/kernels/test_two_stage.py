@@ -41,6 +41,15 @@ PLANES_WIDE = replace(PLANES, dtype="bf16", n_per_block=128, math_waves=2, a_vec
 PLANES_POINTWISE = replace(PLANES, conv_spec="Filter1x1Stride1Pad0", m_per_block=32, a_vector=8, b_vector=8)
 PLANES_VOLUME = replace(PLANES, layout="NGCDHW/GKZYXC/NGKDHW", dtype="f32", k_per_block=16, c_vector=4)
 PLANES_LINE = replace(PLANES, layout="NGCW/GKXC/NGKW", groups_to_merge=32)
+# PyTorch's default memory format: columns have the order of the weight, whose taps are contiguous.
+DEFAULT = replace(PLANES, layout="NGCHW/GKCYX/NGKHW", a_vector=2, groups_to_merge=3)
+DEFAULT_SHIFTED = replace(
+    DEFAULT, a_vector=8, b_vector=8, groups_to_merge=8, m_per_block=32, n_per_block=128, math_waves=2
+)
+DEFAULT_TAPS = replace(DEFAULT, c_vector=4, dtype="bf16", groups_to_merge=2, stages=2)
+DEFAULT_POINTWISE = replace(PLANES_POINTWISE, layout="NGCHW/GKCYX/NGKHW", c_vector=4)
+DEFAULT_VOLUME = replace(PLANES, layout="NGCDHW/GKCZYX/NGKDHW", dtype="f32", k_per_block=16, a_vector=1)
+DEFAULT_LINE = replace(PLANES, layout="NGCW/GKCX/NGKW", groups_to_merge=32)
 ALL = (WIDE, ODD, TWO_WAVES, C_VECTOR, LINE, VOLUME, POINTWISE, FEW_COPY_A, FEW_COPY_B)
 # A row of CK, which has a kernel for each width of its copy; this family has one for each width of reading positions.
 PLANES_ROW = replace(
@@ -54,6 +63,7 @@ PLANES_ROW = replace(
     transpose_lds=4,
 )
 ALL += (PLANES_ROW, PLANES, PLANES_WIDE, PLANES_POINTWISE, PLANES_VOLUME, PLANES_LINE)
+ALL += (DEFAULT, DEFAULT_SHIFTED, DEFAULT_TAPS, DEFAULT_POINTWISE, DEFAULT_VOLUME, DEFAULT_LINE)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 8  # problems per instance and seed
 
@@ -92,7 +102,7 @@ FIVE = make_problem(groups=5, batch=2, k=3, c=2, filter=[3, 3], input=[6, 5], pa
     [
         ("groups.by_c.quotient(channel) != group ||", ""),
         ("|| tile_.group + group >= args_.groups", ""),
-        ("tap * groups.c + c", "tap * args_.c + c"),
+        ("outer * groups.c + channel", "outer * args_.c + channel"),
     ],
     ids=["blocks off the diagonal", "groups past the last", "columns of merged groups"],
 )
@@ -100,14 +110,24 @@ def test_a_bug_in_the_store_is_noticed(old: str, new: str, tmp_path: Path) -> No
     check_bug(Bug("bwd_weight_store.hpp", old, new, (), FIVE), ODD, run, tmp_path)
 
 
-def test_a_read_of_groups_past_the_last_is_noticed(tmp_path: Path) -> None:
-    old, new = "args.k, existing(channels, args.m), first_row", "args.k, args.m, first_row"
-    check_bug(Bug("bwd_weight_view.hpp", old, new, (), FIVE), PLANES, run, tmp_path)
+@pytest.mark.parametrize(
+    ("instance", "file", "old", "new"),
+    [
+        (PLANES, "bwd_weight_view.hpp", "args.k, existing(channels, args.m), first_row", "args.k, args.m, first_row"),
+        (DEFAULT, "im2col_source.hpp", "channel >= channels", "channel > channels"),
+        (replace(DEFAULT_SHIFTED, groups_to_merge=4), "shifted_plane_source.hpp", "args.c - channels", "0"),
+    ],
+    ids=["output", "input", "input in shifted vectors"],
+)
+def test_a_read_of_groups_past_the_last_is_noticed(
+    instance: Instance, file: str, old: str, new: str, tmp_path: Path
+) -> None:
+    check_bug(Bug(file, old, new, (), replace(FIVE, input=(4, 6))), instance, run, tmp_path)
 
 
 def test_an_infinity_stays_in_its_group(library: Library) -> None:
     problem = replace(FIVE, groups=8, k=4, c=4)
-    for instance in (WIDE, ODD, PLANES):
+    for instance in (WIDE, ODD, PLANES, DEFAULT):
         data = make_data(problem, instance.dtype, 1, instance.operation, library.function_of(instance.name))
         spoiled = {tensor: array.copy() for tensor, array in data.tensors.items()}
         spoiled["in"][2, :, 1] = np.inf
