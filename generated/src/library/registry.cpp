@@ -29,6 +29,9 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_instan
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances();
@@ -100,6 +103,9 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkh
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances();
@@ -256,6 +262,9 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(),
@@ -327,6 +336,9 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_f16_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_instances(),

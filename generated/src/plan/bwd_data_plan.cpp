@@ -120,14 +120,6 @@ std::string set_lengths(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p
     return {};
 }
 
-bool has_positions_without_taps(const BwdDataArgs& a, int ndim) {
-    for(int d = 0; d < ndim; ++d)
-        for(int i = 0; i < std::min(a.stride[d], a.in_length[d]); ++i)
-            if(class_of(a, d, i) < 0)
-                return true;
-    return false;
-}
-
 // Cuts GEMM-K into tiles. A tile has a part of one tap's channels. Where channels are few it has whole taps of tap_rows
 // each: the smallest part of a tile that holds a tap's channels and is a multiple of a slot.
 void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
@@ -147,17 +139,6 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
         }
     a.tile_taps = t.k_per_block / a.tap_rows;
 }
-
-// Positions of the largest class of a dimension, as a tile counts them; `least`: of the smallest.
-struct Counted {
-    int least, most;
-
-    Counted(const BwdDataArgs& a, const BwdDataTraits& t, int ndim, int d) {
-        const int unit = d == ndim - 1 ? t.row_vector : 1;
-        least = ceil_div(std::max(1, a.in_length[d] / a.stride[d]), unit) * unit;
-        most = ceil_div(ceil_div(a.in_length[d], a.stride[d]), unit) * unit;
-    }
-};
 
 // Number of bytes of the output that a tile may read before the first tap of its first row (out_back_bytes), and from
 // there on.
@@ -225,6 +206,7 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     a.m_tiles = ceil_div(static_cast<int>(rows), t.m_per_block);
     a.n_tiles = ceil_div(a.n, t.n_per_block);
     a.sub_gemms = static_cast<int32>(sub_gemms);
+    a.skips_taps = skips_taps(a, t, ndim) ? 1 : 0;
     a.tiles_without_taps = gaps ? ceil_div(static_cast<int>(positions), t.m_per_block) : 0;
     if(t.tma)
         return gaps ? set_tiles_without_taps(a, ndim) : "";
@@ -357,13 +339,6 @@ std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
 }
 
 }  // namespace
-
-int64 most_taps(const BwdDataArgs& a, int ndim) {
-    int64 taps = 1;
-    for(int d = 0; d < ndim; ++d)
-        taps *= ceil_div(a.filter[d], a.tilde[d]);
-    return taps;
-}
 
 BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusion& given, const Addresses& at,
                       int compute_units) {

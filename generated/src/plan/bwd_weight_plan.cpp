@@ -286,7 +286,9 @@ BwdWeightTensor d_tensor(const DTensorTraits& traits, const Problem& p, const DT
 // Sets what tells merged groups apart.
 void set_merged_groups(BwdWeightArgs& a, const BwdWeightTraits& t, const Problem& p) {
     const auto k = static_cast<int32>(p.out_channels()), c = static_cast<int32>(p.in_channels());
-    a.merged = {k, c, static_cast<int32>(c * p.taps()), Divider::by(k), Divider::by(c), Divider::by(a.c)};
+    const auto taps = static_cast<int32>(p.taps());
+    const int32 inner = channels_last(t.order.wei, p.ndim) ? a.c : taps;
+    a.merged = {k, c, c * taps, Divider::by(k), Divider::by(c), Divider::by(inner)};
     a.out_group_bytes = p.out.strides[0] * t.elem_bytes;
     a.in_group_bytes = p.in.strides[0] * t.elem_bytes;
 }

@@ -19,7 +19,6 @@ struct BwdWeightRules {
     static constexpr auto generic = D::generic;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
-    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -56,6 +55,7 @@ struct BwdWeightRules {
     static constexpr auto a_channels_last = D::a_channels_last;
     static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
@@ -63,7 +63,7 @@ struct BwdWeightRules {
     static_assert((load_waves == 0 && stages >= 1 && stages <= 2) || (load_waves > 0 && (stages == 2 || stages == 4)), "stages-range: xdl keeps 1 or 2 LDS buffers, wavelet 2 or 4");
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && c_channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and whose weight has its channels last");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -111,7 +111,6 @@ struct BwdWeightWmmaRules {
     static constexpr auto stages = D::stages;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
-    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -149,12 +148,13 @@ struct BwdWeightWmmaRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && c_channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and whose weight has its channels last");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -201,7 +201,6 @@ struct BwdWeightDlRules {
     static constexpr auto stages = D::stages;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
-    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -237,6 +236,7 @@ struct BwdWeightDlRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_channels_last = D::b_channels_last;
+    static constexpr auto c_channels_last = D::c_channels_last;
     static constexpr auto wave_size = D::wave_size;
     static constexpr auto planes = D::planes;
     static constexpr auto ak1 = D::ak1;
@@ -244,7 +244,7 @@ struct BwdWeightDlRules {
     static_assert((math_waves == 1 || math_waves == 2 || math_waves == 4 || math_waves == 8) && load_waves >= 0 && load_waves <= 8 && launch_threads <= 1024, "wave-count: 1, 2, 4 or 8 waves do matrix work, at most 8 waves load, a workgroup has at most 1024 threads");
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && c_channels_last && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW, and whose weight has its channels last");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -459,7 +459,7 @@ struct BwdDataRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "data-groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -551,7 +551,7 @@ struct BwdDataWmmaRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "data-groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -642,7 +642,7 @@ struct BwdDataDlRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(pipeline_version == 0, "pipeline-operation: CK's pipelines are those of backward weight");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
-    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "data-groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGK or NGKHW");
+    static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");

@@ -16,11 +16,11 @@ namespace ckgen::conv {
 inline constexpr int kMaxDims = 3;
 
 // Neighbouring groups that are computed as one GEMM, of which only the blocks on the diagonal are weights: rows are the
-// groups' K channels, columns of a tap their C channels.
+// groups' K channels, columns of a tap their C channels, or columns of a C channel its taps.
 struct MergedGroups {
-    int32 k, c;                  // channels per group
-    int32 row;                   // weights of one output channel
-    Divider by_k, by_c, by_tap;  // by_tap: by the channels of all merged groups
+    int32 k, c;                    // channels per group
+    int32 row;                     // weights of one output channel
+    Divider by_k, by_c, by_inner;  // by_inner: by the channels of all merged groups, or by the taps
 };
 
 struct BwdWeightArgs {

@@ -31,6 +31,8 @@ public:
     }
 
 private:
+    static constexpr bool taps_fastest = conv::ColumnOrder<D>::taps_fastest;
+    static_assert(taps_fastest == !D::c_channels_last, "columns have the order of the weight");
     // Clang unrolls the loop over passes, and so keeps the accumulators in registers, only while its code is small.
     static constexpr bool is_large = D::groups_to_merge > 1 && Shape::passes > 8;
     static constexpr int unrolled_rounds = is_large ? 1 : Shape::rounds;
@@ -62,18 +64,17 @@ private:
                 write<Fused>(thread, base + Shape::byte_of(line, column), m, n, target);
         }
     }
+    // Columns have the order of the weight.
     template <bool Fused, class Target>
     CKGEN_DEVICE void write(const platform::Thread& thread, int byte, int m, int n, Target* target) const {
         if constexpr(D::groups_to_merge > 1) {
             write_merged<Fused>(thread, byte, m, n, target);
         } else {
-            const int64 offset = static_cast<int64>(m) * args_.n + place(n);
-            if constexpr(!Fused)
-                write(thread, byte, target + offset);
-            else if constexpr(D::c_channels_last)
-                write_channels(thread, byte, weight_at(m, n), target + offset);
+            Target* const weights = target + static_cast<int64>(m) * args_.n + n;
+            if constexpr(Fused)
+                write_function(thread, byte, {tile_.group, m, n, taps_fastest ? args_.n / args_.c : args_.c}, weights);
             else
-                write_taps(thread, byte, m, n, target + offset);
+                write(thread, byte, weights);
         }
     }
 
@@ -81,67 +82,52 @@ private:
     // and column belong to different groups, or to a group past the last.
     template <bool Fused, class Target>
     CKGEN_DEVICE void write_merged(const platform::Thread& thread, int byte, int m, int n, Target* target) const {
-        static_assert(D::c_channels_last, "a weight of merged groups has its channels last");
         const conv::MergedGroups& groups = groups_;
         const int group = groups.by_k.quotient(m);
-        const int tap = groups.by_tap.quotient(n);
-        const int channel = n - tap * args_.c;
+        const int outer = groups.by_inner.quotient(n);
+        const int channel = taps_fastest ? outer : n - outer * args_.c;
         if(groups.by_c.quotient(channel) != group || tile_.group + group >= args_.groups)
             return;
         const int k = m - group * groups.k;
-        const int c = channel - group * groups.c;
-        Target* const weights =
-            target + group * args_.wei_group_elements + static_cast<int64>(k) * groups.row + tap * groups.c + c;
+        const int column = taps_fastest ? n - group * groups.row : outer * groups.c + channel - group * groups.c;
+        Target* const weights = target + group * args_.wei_group_elements + static_cast<int64>(k) * groups.row + column;
         if constexpr(Fused)
-            write_channels(thread, byte, WeightPlace<D::Layout::ndim>(args_, tile_.group + group, k, tap, c), weights);
+            write_function(thread, byte,
+                           {tile_.group + group, k, column, taps_fastest ? groups.row / groups.c : groups.c}, weights);
         else
             write(thread, byte, weights);
     }
 
-    // Write the function of neighbouring weights: of channels from `at` on, or of taps.
-    CKGEN_DEVICE void write_channels(const platform::Thread& thread, int byte, const WeightPlace<D::Layout::ndim>& at,
-                                     Wei* target) const {
-        typename D::Accumulator sums[D::c_vector];
-        CKGEN_UNROLL
-        for(int e = 0; e < D::c_vector; ++e)
-            sums[e] = Shape::value(thread, byte, e);
-        const FusedInputsOf<D, D::c_vector> inputs(thread, args_.d, at);
-        write_fused<D>(thread, args_.function, inputs, target, sums);
-    }
-    CKGEN_DEVICE void write_taps(const platform::Thread& thread, int byte, int m, int n, Wei* target) const {
-        Vec<Wei, D::c_vector> results;
-        CKGEN_UNROLL
-        for(int e = 0; e < D::c_vector; ++e) {
-            const FusedInputsOf<D, 1> inputs(thread, args_.d, weight_at(m, n + e));
-            results[e] =
-                Convert<Wei>::from(inputs.apply(args_.function, 0, static_cast<float>(Shape::value(thread, byte, e))));
+    // A column of one group's output channel; `inner`: the length of its faster index, taps or channels.
+    struct Column {
+        int group, k, column, inner;
+
+        CKGEN_DEVICE WeightPlace<D::Layout::ndim> place(const Args& args, int further) const {
+            const int outer = (column + further) / inner;
+            const int rest = column + further - outer * inner;
+            return taps_fastest ? WeightPlace<D::Layout::ndim>(args, group, k, rest, outer)
+                                : WeightPlace<D::Layout::ndim>(args, group, k, outer, rest);
         }
-        thread.global_store(target, results);
-    }
+    };
 
-    // The weight of column n: tap n / c and channel n % c, or the other way round where columns have the weight's order
-    // and taps are the faster ones.
-    CKGEN_DEVICE WeightPlace<D::Layout::ndim> weight_at(int m, int n) const {
-        constexpr bool taps_fastest = conv::ColumnOrder<D>::taps_fastest;
-        const int inner = taps_fastest ? args_.n / args_.c : args_.c;
-        const int outer = n / inner;
-        const int rest = n - outer * inner;
-        return taps_fastest ? WeightPlace<D::Layout::ndim>(args_, tile_.group, m, rest, outer)
-                            : WeightPlace<D::Layout::ndim>(args_, tile_.group, m, outer, rest);
-    }
-
-    // The place of column n among the weights of one output channel. Columns have the order of the weight, or else n is
-    // tap n / c and channel n % c.
-    CKGEN_DEVICE int place(int n) const {
-        using Axes = typename D::Layout::Wei;
+    // Writes the function of neighbouring weights: of channels, or of taps.
+    CKGEN_DEVICE void write_function(const platform::Thread& thread, int byte, const Column& at, Wei* target) const {
         if constexpr(D::c_channels_last) {
-            return n;
+            typename D::Accumulator sums[D::c_vector];
+            CKGEN_UNROLL
+            for(int e = 0; e < D::c_vector; ++e)
+                sums[e] = Shape::value(thread, byte, e);
+            const FusedInputsOf<D, D::c_vector> inputs(thread, args_.d, at.place(args_, 0));
+            write_fused<D>(thread, args_.function, inputs, target, sums);
         } else {
-            static_assert(Axes::axes[0] == 0 && Axes::axes[1] == 1 && Axes::axes[2] == 2, "groups, K, C, taps");
-            if constexpr(D::b_k_major)
-                return n;
-            const int tap = n / args_.c;
-            return (n - tap * args_.c) * (args_.n / args_.c) + tap;
+            Vec<Wei, D::c_vector> results;
+            CKGEN_UNROLL
+            for(int e = 0; e < D::c_vector; ++e) {
+                const FusedInputsOf<D, 1> inputs(thread, args_.d, at.place(args_, e));
+                results[e] = Convert<Wei>::from(
+                    inputs.apply(args_.function, 0, static_cast<float>(Shape::value(thread, byte, e))));
+            }
+            thread.global_store(target, results);
         }
     }
 

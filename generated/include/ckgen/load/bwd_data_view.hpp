@@ -200,17 +200,47 @@ private:
         return next;
     }
 
+    // Taps of the first dimension: the others meet padding in every row of the tile.
+    struct SeenTaps {
+        int begin, end;
+    };
+    template <class D>
+    CKGEN_DEVICE SeenTaps seen_taps(const BwdDataArgs& args) const {
+        if(args.skips_taps == 0 || m_first >= rows)
+            return {0, taps[0]};
+        int inside = 1;  // rows per index of the first dimension
+        CKGEN_UNROLL
+        for(int d = 1; d < NDim; ++d)
+            inside *= count[d + 1];
+        const int low = quotient(m_first, inside);
+        const int first = low - quotient(low, count[1]) * count[1];
+        const int last = first + quotient(min_of(m_first + D::m_per_block, rows) - 1, inside) - low;
+        if(last >= count[1])  // rows of several images
+            return {0, taps[0]};
+        const int most = origin[0] + last, least = origin[0] + first - args.out_length[0] + 1;
+        const int end = most < 0 ? 0 : min_of(taps[0], quotient(most, args.shift[0]) + 1);
+        return {least <= 0 ? 0 : min_of(end, quotient(least + args.shift[0] - 1, args.shift[0])), end};
+    }
+    // The numbers must not be negative.
+    static CKGEN_DEVICE int quotient(int number, int by) {
+        return static_cast<int>(static_cast<uint32>(number) / static_cast<uint32>(by));
+    }
+
     template <class D>
     CKGEN_DEVICE void share_k(const BwdDataArgs& args) {
         constexpr int unit = D::load_waves > 0 ? D::stages / 2 : 1;  // family wavelet processes half a ring at once
-        int all = 1;
+        int inner = 1;                                               // taps of the other dimensions
         CKGEN_UNROLL
-        for(int d = 0; d < NDim; ++d)
-            all *= taps[d];
-        const int tiles = without_taps ? 0 : args.tile_taps > 1 ? ceil_div(all, args.tile_taps) : all * args.k_chunks;
+        for(int d = 1; d < NDim; ++d)
+            inner *= taps[d];
+        const SeenTaps seen = without_taps ? SeenTaps{0, 0} : seen_taps<D>(args);
+        const bool several = args.tile_taps > 1;
+        const int first = several ? seen.begin * inner / args.tile_taps : seen.begin * inner * args.k_chunks;
+        const int end = several ? ceil_div(seen.end * inner, args.tile_taps) : seen.end * inner * args.k_chunks;
+        const int tiles = end - first;
         const int share = args.split_k > 1 ? ceil_div(ceil_div(tiles, args.split_k), unit) * unit : tiles;
-        k_tile_first = split * share;
-        k_tiles = max_of(0, min_of(share, tiles - k_tile_first));
+        k_tile_first = first + split * share;
+        k_tiles = max_of(0, min_of(share, end - k_tile_first));
     }
 };
 

@@ -227,11 +227,13 @@ private:
         const int channel = Order::taps_fastest ? outer : inner;
         const int channel_bytes = Order::k_major ? args.in_channel_bytes : static_cast<int>(sizeof(typename Copy::T));
         column_offset_[i] = Tap<NDim>(args, tap).offset(args) + static_cast<uint32>(channel * channel_bytes);
-        tap_[i] = channels == kAllChannels || channel < channels ? tap - first_tap_number_ : kNoTap;
+        tap_[i] = tap - first_tap_number_;
         if constexpr(Order::taps_fastest) {
             tap_[i] += tap_[i] < 0 ? taps : 0;
-            tap_[i] = column < args.n ? tap_[i] : taps;  // none of the tile's taps
+            tap_[i] = column < args.n ? tap_[i] : kNoTap;
         }
+        if(channels != kAllChannels && channel >= channels)
+            tap_[i] = kNoTap;
     }
 
     // Gathers this thread's rows of the next tile from the lanes that hold them.

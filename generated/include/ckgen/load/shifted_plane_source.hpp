@@ -26,7 +26,7 @@ public:
                                     int first_row, int first_column, int channels)
         : Planes_(thread, id, {args.in_image_bytes, args.in_row_bytes, args.in_channel_bytes, args.out_positions}, base,
                   args.k, 0, first_row, 0),
-          first_(base), extent_(args.in_extent_bytes), reach_(args.in_reach_bytes) {
+          first_(base), extent_(extent(args, channels)), reach_(args.in_reach_bytes) {
         int period = 1;
         CKGEN_UNROLL
         for(int d = last; d >= 0; --d) {
@@ -80,6 +80,12 @@ public:
 
 private:
     static constexpr int32 kFarthest = 1 << 30;
+
+    // The bytes of the group, or of the merged groups that exist.
+    static CKGEN_DEVICE int64 extent(const BwdWeightArgs& args, int channels) {
+        const int missing = channels == kAllChannels ? 0 : args.c - channels;
+        return args.in_extent_bytes - static_cast<int64>(missing) * args.in_channel_bytes;
+    }
 
     // `value`, which is in [-period, period) or in [0, 2 * period), modulo the period.
     static CKGEN_DEVICE uint32 wrapped(uint32 value, uint32 other) { return value < other ? value : other; }

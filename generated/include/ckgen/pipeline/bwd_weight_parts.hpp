@@ -15,6 +15,9 @@ struct BwdWeightParts {
     template <class Shape>
     using Store = epilogue::BwdWeightStore<D, Shape>;
 
+    static CKGEN_DEVICE Tile tile(const platform::Thread& thread, const Args& args) {
+        return Tile::template of_block<D>(args, thread.block_id());
+    }
     static CKGEN_DEVICE bool without_product(const platform::Thread&, const Args&, const Tile&) { return false; }
 };
 

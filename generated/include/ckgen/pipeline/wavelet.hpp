@@ -126,7 +126,7 @@ struct WaveletKernel {
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const int id = thread.thread_id();
-        const auto tile = Tile::template of_block<D>(args, thread.block_id());
+        const Tile tile = Parts<D>::tile(thread, args);
         if(Parts<D>::without_product(thread, args, tile))
             return;
         if(thread.uniform(id) < D::copy_threads)

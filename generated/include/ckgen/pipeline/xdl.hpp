@@ -26,7 +26,7 @@ struct XdlKernel {
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const int id = thread.thread_id();
-        const auto tile = Tile::template of_block<D>(args, thread.block_id());
+        const Tile tile = Parts<D>::tile(thread, args);
         if(Parts<D>::without_product(thread, args, tile))
             return;
         typename Mma::Acc acc;

@@ -50,8 +50,19 @@ MergedInputGroups merged_input_groups(const Problem& p, const Problem& merged);
 // The vectors of the output and of the input may reach over merged groups, those of the weight may not.
 std::string check_group_vectors(const BwdDataTraits& t, const Problem& p, const Problem& merged, const Addresses& at);
 
+// Positions of the largest class of a dimension, as a tile counts them; `least`: of the smallest.
+struct Counted {
+    int least, most;
+
+    Counted(const BwdDataArgs& a, const BwdDataTraits& t, int ndim, int d);
+};
+// True if no tap reaches some position.
+bool has_positions_without_taps(const BwdDataArgs& a, int ndim);
 // Number of taps of the sub-GEMM that has most.
 int64 most_taps(const BwdDataArgs& a, int ndim);
+// True if tiles meet padding in all rows under at least a sixteenth of the taps of the first dimension, which pays for
+// finding them. A tile of neighbouring rows has `span` or one more indices of the dimension; the estimate takes `span`.
+bool skips_taps(const BwdDataArgs& a, const BwdDataTraits& t, int ndim);
 
 // A pointwise instance refuses D tensors whose positions do not follow each other.
 std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fusion& fusion);

@@ -13,6 +13,14 @@ CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_256x32x32_w0x4_xdl16_v4x2x1_s1, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_256x64x32_w0x4_xdl32_v4x1x1_s1, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
@@ -28,6 +36,14 @@ void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_256x32x32_w0x4_xdl16_v4x2x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_256x64x32_w0x4_xdl32_v4x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -45,6 +61,14 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_insta
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_256x32x32_w0x4_xdl16_v4x2x1_s1, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 256, 32, 32, 288, 0, 4, 2, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_256x64x32_w0x4_xdl32_v4x1x1_s1, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 256, 64, 32, 320, 0, 4, 1, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 4, 1, 1, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 4, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 4, 1, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 1, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 1, 1, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 4, 1, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 4, 1, 1, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 1, false, 0, true, false, false, 8, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};

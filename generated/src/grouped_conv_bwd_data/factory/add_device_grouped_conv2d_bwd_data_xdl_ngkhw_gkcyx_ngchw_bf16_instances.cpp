@@ -16,6 +16,14 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_defaul
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_256x64x32_w0x4_xdl32_v4x1x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 
@@ -35,6 +43,14 @@ void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_256x64x32_w0x4_xdl32_v4x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1)
 }
@@ -56,6 +72,14 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_i
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_256x64x32_w0x4_xdl32_v4x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 256, 64, 32, 320, 0, 4, 1, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 4, 1, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 4, 1, 1, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 4, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 4, 1, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 1, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 4, 1, 1, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 4, 1, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 4, 1, 1, false, 0, true, false, false, 8, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 1, false, 0, true, false, false, 8, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 8, false, 0, true, false, false, 1, false),
     };

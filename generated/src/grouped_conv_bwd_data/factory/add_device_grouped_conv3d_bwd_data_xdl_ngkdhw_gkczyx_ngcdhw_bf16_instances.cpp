@@ -11,6 +11,8 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_def
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x64x32_w0x4_xdl32_v4x4x1_s1, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_256x32x32_w0x4_xdl16_v4x2x1_s1, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
@@ -24,6 +26,8 @@ void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x64x32_w0x4_xdl32_v4x4x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_256x32x32_w0x4_xdl16_v4x2x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -39,6 +43,8 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf1
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x64x32_w0x4_xdl32_v4x4x1_s1, "grouped_conv_bwd_data", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 4, 4, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1, "grouped_conv_bwd_data", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_256x32x32_w0x4_xdl16_v4x2x1_s1, "grouped_conv_bwd_data", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 256, 32, 32, 288, 0, 4, 2, 1, false, 0, true, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, "grouped_conv_bwd_data", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 1, false, 0, true, false, false, 4, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, "grouped_conv_bwd_data", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 4, 4, 1, false, 0, true, false, false, 8, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
