@@ -41,6 +41,7 @@ PLANNED_SOURCES = (
     ),
     *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
     "plan/bwd_data_groups",
+    "plan/bwd_data_taps",
     "plan/fusion_checks",
     *(
         "plan/bwd_data_halo",
