@@ -15,6 +15,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.vectors import ACCESS_BYTES
 from ckgen.families.wmma import REGISTER_FILE, REGISTERS
 from ckgen.hardware.archs import ARCHES, SIMDS_PER_CU, Atom, find_atom
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 ATOM = 32  # rows and columns that 8 x 8 lanes compute, 4 x 4 each
 SLOTS = 2  # of GEMM-K
@@ -112,4 +113,5 @@ DL = Dl(
     wave_key="block_size",
     loops=("main",),
     ck_unit="Dl",
+    merges_groups=(BWD_WEIGHT, BWD_DATA),
 )

@@ -12,7 +12,7 @@ from ckgen.families.mfma_derived import DERIVED, replaced
 from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.hardware.archs import SIMDS_PER_CU, WMMA_ARCHES, Atom, find_atom
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 WAVE = 32  # threads
 ATOM = 16  # rows and columns
@@ -113,5 +113,5 @@ WMMA = Wmma(
     wave_key="block_size",
     loops=("main",),
     ck_unit="Wmma",
-    merges_groups=(BWD_DATA,),
+    merges_groups=(BWD_WEIGHT, BWD_DATA),
 )

@@ -116,7 +116,7 @@ class Axes(Model):
     )
     groups_to_merge: Axis[Count] | None = Field(
         None,
-        description="Neighbouring groups that a tile computes as one; 1 (two_stage; xdl and wmma in backward data).",
+        description="Neighbouring groups that a tile computes as one; 1 (two_stage, wmma, dl; xdl in backward data).",
     )
     transpose: Axis[Transpose] | None = Field(
         None,

@@ -37,7 +37,25 @@ SCALED = replace(ODD, function="Scale", groups_to_merge=8, c_vector=2)
 PLANES = replace(ODD, layout="NGKHW/GKYXC/NGCHW", b_vector=2, c_vector=4)
 PLANES_OWN = replace(PLANES, layout="NGKHW/GKCYX/NGCHW", dtype="f32", k_per_block=16, b_vector=1, c_vector=1)
 WMMA = replace(WIDE, family="wmma", m_per_xdl=16)
-ALL = (BASE, WIDE, ODD, TWO_WAVES, SINGLES, LINE, VOLUME, POINTWISE, FUSED, SCALED, PLANES, PLANES_OWN, WMMA)
+DL = replace(WIDE, family="dl", m_per_block=64)
+DL_ODD = replace(ODD, family="dl", layout="NDHWGK/GKZYXC/NDHWGC", dtype="f32", k_per_block=16, groups_to_merge=3)
+ALL = (
+    BASE,
+    WIDE,
+    ODD,
+    TWO_WAVES,
+    SINGLES,
+    LINE,
+    VOLUME,
+    POINTWISE,
+    FUSED,
+    SCALED,
+    PLANES,
+    PLANES_OWN,
+    WMMA,
+    DL,
+    DL_ODD,
+)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 8  # problems per instance and seed
 

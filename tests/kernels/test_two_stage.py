@@ -63,6 +63,12 @@ PLANES_ROW = replace(
     transpose_lds=4,
 )
 ALL += (PLANES_ROW, PLANES, PLANES_WIDE, PLANES_POINTWISE, PLANES_VOLUME, PLANES_LINE)
+# RDNA.
+WMMA = replace(WIDE, family="wmma", m_per_block=16)
+WMMA_ODD = replace(ODD, family="wmma", layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16", n_per_block=32, groups_to_merge=3)
+DL = replace(WIDE, family="dl", m_per_xdl=32, c_vector=2)
+DL_ODD = replace(ODD, family="dl", layout="NWGC/GKXC/NWGK", dtype="f32", m_per_block=32, m_per_xdl=32, k_per_block=16)
+ALL += (WMMA, WMMA_ODD, DL, DL_ODD)
 ALL += (DEFAULT, DEFAULT_SHIFTED, DEFAULT_TAPS, DEFAULT_POINTWISE, DEFAULT_VOLUME, DEFAULT_LINE)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 8  # problems per instance and seed

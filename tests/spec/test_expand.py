@@ -94,6 +94,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + more_generic + rdna_types
     types += 1 + 6  # tf32: a narrow tile of each operation, with groups merged or not
     rdna = 2 * (6 * (2 * 9 + 4 * 3) + 4 * (2 * 10 + 3 * 3)) + wmma_rows + rdna_types
+    rdna += 3 * (2 + 3) * 2 * (3 + 2)  # groups merged, of weights and of data
     shifted = 6 * 2 * 2  # layouts, data types and widths of vectors that taps shift
     rows = 3 * 3 * 8 + 3 * 3 * 2  # the same for backward data: weights in PyTorch's order, and in CK's
     first = 24 + 276 + shifted, 9 + 198 + rows  # channels first: generic and tuned
@@ -113,7 +114,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     default += 3 * (3 + 1 + 2 + 3) + 3 + 3 + 2 + 2 + 2  # narrow tiles of other cells, wide ones in three dimensions
     default += 9 * 3 + 3 + 9 * 4 + 2 * 6  # tiles of backward data with channels first, with a copy and without
     quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4 + 1
-    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 6 + 2 + 4
+    ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 6 + 2 + 4 + 4
     chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
     chosen |= {"types": types, "rdna": rdna, "ck_rows": ck_rows + wmma_rows}
     chosen["torch"] = weight_tma + 15 + (11 + 4) * 3 * 2 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36
