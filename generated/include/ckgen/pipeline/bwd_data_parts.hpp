@@ -15,11 +15,10 @@ struct BwdDataParts {
     template <class Shape>
     using Store = epilogue::BwdDataStore<D, Shape>;
 
-    // Clang keeps quotients in vector registers, though they are uniform.
+    // Clang keeps quotients in vector registers, though they are uniform. The number of tiles is better left to it.
     static CKGEN_DEVICE Tile tile(const platform::Thread& thread, const Args& args) {
         Tile tile = Tile::template of_block<D>(args, thread.block_id());
         tile.k_tile_first = thread.uniform(tile.k_tile_first);
-        tile.k_tiles = thread.uniform(tile.k_tiles);
         return tile;
     }
     static CKGEN_DEVICE bool without_product(const platform::Thread& thread, const Args& args, const Tile& tile) {

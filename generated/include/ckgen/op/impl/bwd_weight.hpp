@@ -118,6 +118,8 @@ struct BwdWeightFamily : BwdWeightKernels {
     template <class D>
     static conv::BwdWeightTraits traits() {
         conv::BwdWeightTraits traits{conv::common_traits<D, Operation>()};
+        if constexpr(kMergesGroups<D>)
+            traits.groups_to_merge = D::groups_to_merge;
         if constexpr(D::fused)
             tensor_operation::device::set_function_traits<D>(traits);
         return traits;

@@ -46,13 +46,6 @@ struct BwdWeightTwoStage : MfmaFamily<BwdWeightFamily> {
     using Kernel = pipeline::XdlKernel<D, conv::BwdWeightParts>;
 
 #if !CKGEN_DEVICE_PASS
-    template <class D>
-    static auto traits() {
-        auto traits = MfmaFamily::template traits<D>();
-        traits.groups_to_merge = D::groups_to_merge;
-        return traits;
-    }
-
     // This class prints GEMM-K of the block where the others print it in slots, and its pipeline and merged groups
     // last. Where positions are contiguous CK's class transposes first: it prints the widths of its kernel, which reads
     // the copy, and last those of the copy, which reads as many positions at once as this family's A.
