@@ -43,7 +43,8 @@ class Simulated:
 def problem_of(instance: Instance, steps: int) -> ConvProblem:
     """A problem with tiles that are full, a main loop of about so many steps, and several workgroups."""
     tile = instance.m_per_block, instance.n_per_block, instance.k_per_block
-    sizes = {1: (256,), 2: (16, 16), 3: (4, 8, 8)}[instance.ndim] if instance.row_vector > 1 else None
+    # Images in which tiles skip no taps.
+    sizes = {1: (256,), 2: (16, 16), 3: (16, 4, 4)}[instance.ndim] if instance.row_vector > 1 else None
     return problem_of_tile(instance.operation, instance.ndim, tile, steps, sizes, pointwise=instance.pointwise)
 
 
