@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.family import Family
 from ckgen.families.fields import Fields
@@ -30,18 +31,28 @@ WAVE = Value(
 )
 
 
+def in_units(elem_bytes: int) -> tuple[int, int, int]:
+    """Vectors of 16 bytes of A, B and C."""
+    return (16 // elem_bytes,) * 3
+
+
+def reads_units(written: int) -> Callable[[int], tuple[int, int, int]]:
+    """Vectors of 16 bytes of A and B, whose elements have 16 bits, and ``written`` elements of C."""
+    return lambda _: (8, 8, written)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BulkCopy(Family):
-    """A family for Hopper only; `widths` are the vectors of each operation."""
+    """A family for Hopper only; `widths` gives the vectors of each operation for elements of some bytes."""
 
     wave_key: str = "wave_ratio"
     uses_tma: bool = True
-    widths: Mapping[str, tuple[int, int, int]] = field(repr=False)
+    widths: Mapping[str, Callable[[int], tuple[int, int, int]]] = field(repr=False)
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = (
             width if isinstance(width, int) else small(shape) if width == "small" else rule
-            for width, rule in zip(wanted, self.widths[shape.operation], strict=True)
+            for width, rule in zip(wanted, self.widths[shape.operation](DTYPES[shape.dtype].elem_bytes), strict=True)
         )
         return a, b, c
 

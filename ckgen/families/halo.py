@@ -21,6 +21,8 @@ from ckgen.families.bulk_copy import (
     WAVE,
     WGMMA_ROWS,
     BulkCopy,
+    in_units,
+    reads_units,
 )
 from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
@@ -158,5 +160,5 @@ HALO = Halo(
     summary="Hopper's for 3x3 filters of few channels",
     operations=(BWD_WEIGHT, BWD_DATA),
     own_sums=(BWD_DATA,),
-    widths={BWD_WEIGHT: (8, 8, 4), BWD_DATA: (8, 8, 8)},  # four weights are 16 bytes of f32
+    widths={BWD_WEIGHT: reads_units(4), BWD_DATA: in_units},  # four weights are 16 bytes of f32
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.bulk_copy import (
     BLOCK_SIZE,
@@ -20,6 +21,8 @@ from ckgen.families.bulk_copy import (
     WAVE,
     WGMMA_ROWS,
     BulkCopy,
+    in_units,
+    reads_units,
 )
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
@@ -33,12 +36,13 @@ STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes per stage: full and empty
 WEIGHT_ELEMENTS = 64 * 1024  # of a stationary B: 128 KiB
 COPY_BYTES = 16  # the unit in which TMA addresses memory
 MOST_COPY_STRIDE = 8
-COPY_STEP = 16  # output channels that backward data multiplies per step
+COPY_STEP_BYTES = 32  # of output channels, which backward data multiplies per step
+ROW_BYTES = 128  # of a swizzled row
 # Limits by ndim of a box's corner outside the image and of a tap's offset: CUDA driver API, cuTensorMapEncodeIm2col.
 CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
 
 REASONS = {
-    "k_per_block": "by rule: 64 positions, four wgmma steps and one box of a copy",
+    "k_per_block": "by rule: 128 bytes, four wgmma steps and one box of a copy",
     "m_per_xdl": "by rule: wgmma computes 64 rows per warpgroup",
     "load_waves": "by rule: one warpgroup of two waves",
     "math_waves": "by rule: a warpgroup of two waves for every 64 rows of the tile",
@@ -67,7 +71,7 @@ _VALUES = (
     Value(
         "lds_stage_bytes",
         "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
-        "(m_per_block + (0 if weight_rows > 0 else n_per_block)) * k_per_block * 2",
+        "(m_per_block + (0 if weight_rows > 0 else n_per_block)) * k_per_block * elem_bytes",
     ),
     WAVE,
     Value("warpgroups", "Warpgroups of 128 threads that do the matrix work.", "math_waves // 2"),
@@ -106,7 +110,7 @@ class Hopper(BulkCopy):
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
-        return 64
+        return ROW_BYTES // DTYPES[dtype].elem_bytes
 
     def m_per_xdl(self, n_per_block: int) -> int:
         return WGMMA_ROWS
@@ -128,9 +132,10 @@ class Hopper(BulkCopy):
         reaches = [(taps - 1) * dilation for taps, dilation in zip(problem.filter, problem.dilations, strict=True)]
         if max(reaches) > farthest or max((*problem.left_pads, *problem.right_pads, *reaches)) > corner:
             return False
-        if instance.a_k_major:
-            return problem.groups == 1 or problem.k % COPY_STEP == 0
         step = COPY_BYTES // instance.elem_bytes
+        if instance.a_k_major:
+            whole_steps = problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
+            return whole_steps and (instance.as_stored == 1 or problem.k * problem.groups % step == 0)
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
 
 
@@ -142,7 +147,7 @@ WAVELET_TMA = Hopper(
     operations=(BWD_WEIGHT, BWD_DATA),
     own_sums=(BWD_WEIGHT, BWD_DATA),
     wavelet=True,
-    widths={BWD_WEIGHT: (8, 8, 2), BWD_DATA: (8, 8, 8)},
+    widths={BWD_WEIGHT: reads_units(2), BWD_DATA: in_units},
     derived=derived("0"),
     struct="Tma",
     header="tma",
@@ -152,7 +157,7 @@ STATIONARY = Hopper(
     summary="its weight stays in shared memory",
     operations=(BWD_DATA,),
     own_sums=(BWD_DATA,),
-    widths={BWD_DATA: (8, 8, 8)},
+    widths={BWD_DATA: in_units},
     derived=derived(f"{WEIGHT_ELEMENTS} // n_per_block"),
     struct="Stationary",
     header="tma",

@@ -5,7 +5,7 @@ Hopper.
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
-from ckgen.families.shared_rules import COPY_ATOM, COPY_DTYPE, COPY_SPEC, LDS_BYTES
+from ckgen.families.shared_rules import COPY_ATOM, COPY_DTYPE, COPY_SPEC, COPY_TF32, LDS_BYTES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 RULES: tuple[Rule, ...] = (
@@ -25,10 +25,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-data-vectors",
         scope="domain",
-        condition="a_vector == 8 and b_vector == 8 and c_vector == 8",
-        sentence="A, B and C have units of 8 channels",
+        condition="a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16 and c_vector * c_bytes == 16",
+        sentence="A, B and C have units of 16 bytes",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out: {family} of backward data has 8x8x8 only",
+        help="leave `vector` out: {family} of backward data has units of 16 bytes only",
         reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),
@@ -46,6 +46,19 @@ RULES: tuple[Rule, ...] = (
         blame=("stages",),
     ),
     COPY_DTYPE,
+    COPY_TF32,
+    Rule(
+        id="tma-weight-tf32",
+        scope="domain",
+        condition="elem_bytes == 2 or as_stored == 1",
+        sentence="backward weight has no instances of f32_comp_tf32",
+        message="{family} of backward weight has no {dtype} instances",
+        help="use f16, bf16 or bf16_f32_bf16, or family xdl",
+        reason="wgmma takes tf32 only with GEMM-K innermost; the positions of channels-last tensors are not.",
+        blame=("dtype",),
+        only=("wavelet_tma",),
+        operations=(BWD_WEIGHT,),
+    ),
     Rule(
         id="tma-layout",
         scope="domain",
@@ -94,11 +107,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-k",
         scope="tile",
-        condition="k_per_block == 64",
-        sentence="k_per_block is 64",
+        condition="k_per_block * elem_bytes == 128",
+        sentence="k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32",
         message="k_per_block is {k_per_block}",
-        help="use 64, or leave k_per_block out",
-        reason="A stage is one box of 64 positions, in backward data of 64 channels: four wgmma steps of 16.",
+        help="leave k_per_block out",
+        reason="A stage is one box of 64 positions, in backward data of 128 bytes of channels: four wgmma steps.",
         blame=("k_per_block", "tile"),
     ),
     Rule(

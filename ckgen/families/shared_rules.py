@@ -17,15 +17,23 @@ LDS_BYTES = Rule(
 COPY_DTYPE = Rule(
     id="tma-dtype",
     scope="domain",
-    condition="elem_bytes == 2 and as_stored == 1",
-    sentence="A and B have elements of 16 bits, which are multiplied as they are",
+    condition="(elem_bytes == 2 and as_stored == 1) or (elem_bytes == 4 and as_stored == 0)",
+    sentence="A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32",
     message="{family} has no {dtype} instances",
     help="use f16, bf16 or bf16_f32_bf16, or family xdl",
-    reason=(
-        "The matrix unit multiplies f32 as tf32, which keeps 10 bits, and takes it only with GEMM-K innermost."
-        " Copies by TMA do not round elements."
-    ),
+    reason="The matrix unit multiplies f32 as tf32, which keeps 10 bits. Copies by TMA round to tf32 but not otherwise.",
     blame=("dtype",),
+)
+COPY_TF32 = Rule(
+    id="tma-tf32",
+    scope="domain",
+    condition="elem_bytes == 2 or as_stored == 1",
+    sentence="families stationary and halo have elements of 16 bits",
+    message="{family} has no {dtype} instances",
+    help="use f16 or bf16, or family wavelet_tma of backward data",
+    reason="wgmma takes tf32 only with GEMM-K innermost. wavelet_tma of backward data copies the weight so.",
+    blame=("dtype",),
+    only=("stationary", "halo"),
 )
 COPY_SPEC = Rule(
     id="tma-spec",

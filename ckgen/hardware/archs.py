@@ -244,12 +244,13 @@ class WarpgroupAtom:
         assert f".m64nNk{self.k}." in self.instruction, f"{self.instruction}: size"
 
 
-# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): sm_90a only. f32 would be rounded to tf32.
+# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): sm_90a only. There is none for f32 in full.
 WARPGROUP_ATOMS: dict[tuple[str, str], WarpgroupAtom] = {
     (atom.arch, atom.input_type): atom
     for atom in (
         WarpgroupAtom("sm_90a", "f16", 16, "wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16"),
         WarpgroupAtom("sm_90a", "bf16", 16, "wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16"),
+        WarpgroupAtom("sm_90a", "tf32", 8, "wgmma.mma_async.sync.aligned.m64nNk8.f32.tf32.tf32"),
     )
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, Element, Float64, element_of
+from ckgen.conv.dtypes import DTYPES, ELEMENTS, Array, DType, Element, Float64, element_of
 from ckgen.conv.encoding import as_multiplied, decode, encode
 from ckgen.conv.layout import TensorName, logical_axes
 from ckgen.conv.problem import ConvProblem
@@ -76,7 +76,8 @@ def make_data(
     read = record.read
     elements = {name: element_of(dtype, name) for name in read}
     terms = record.accumulations(problem)
-    tensors = {name: _draw(random, problem.lengths(name), elements[name], terms) for name in read}
+    drawn = {name: _draw(random, problem.lengths(name), elements[name], terms) for name in read}
+    tensors = {name: _without_ties(values, DTYPES[dtype]) for name, values in drawn.items()}
     seen = {
         name: as_multiplied(
             decode(tensors[name], elements[name]), DTYPES[dtype], "a" if name == record.a else "b", codes
@@ -104,6 +105,15 @@ def _draw(random: np.random.Generator, shape: tuple[int, ...], element: Element,
         return encode(random.uniform(-1, 1, shape), element)
     small, large = random.integers(-1, 2, shape), np.round(random.uniform(-1, 1, shape) * 2**element.precision)
     return encode(np.where(random.random(shape) < 1 / max(1, terms), large, small), element)
+
+
+def _without_ties(values: Array, dtype: DType) -> Array:
+    """float32 values of which none is halfway between two numbers of tf32: TMA rounds these to even, other kernels away
+    from zero."""
+    if dtype.compute("a").name != "tf32":
+        return values
+    odd: Array = (values.view(np.uint32) | np.uint32(1)).view(values.dtype)
+    return odd
 
 
 def _d_tensor(

@@ -39,8 +39,9 @@ WARNINGS = {
 TURNS = replace(TMA, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", n_per_block=128, m_per_xdl=128, stages=6)
 TURNS = replace(TURNS, b_vector=8, c_vector=8)
 XDL_DATA = replace(XDL, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC")
+TF32 = replace(TURNS, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4)
 STATIONARY = replace(TURNS, family="stationary", m_per_block=64, n_per_block=256, m_per_xdl=64)
-WGMMA = (*(replace(TMA, dtype=dtype) for dtype in ("f16", "bf16", "bf16_f32_bf16")), TURNS, STATIONARY)
+WGMMA = (*(replace(TMA, dtype=dtype) for dtype in ("f16", "bf16", "bf16_f32_bf16")), TURNS, TF32, STATIONARY)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "atom/wgmma.hpp": {
         # wavelet_tma and stationary: n_per_block; halo: three taps of 64 channels, or of 32 and of 8.
         "N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n", "halo-tile"),
+        "B == (IsSame<T, tf32_t>::value ? Major::k : Major::mn)": ("tma-tf32", "tma-weight-tf32"),
     },
+    "atom/wgmma_host.hpp": {"sizeof(T) == 2": ("tma-tf32", "tma-weight-tf32")},
     "block/direct_copy.hpp": {
         "lane_bytes == 16": "kDirectOperand asks for vector 8 of 16-bit elements",
         "Layout::plane_bytes == Layout::k1 * Layout::row_bytes": "kDirectOperand asks for no padding",

@@ -15,6 +15,7 @@ from ckgen.conv.dtypes import element_of
 from ckgen.conv.encoding import decode, encode
 from ckgen.conv.layout import to_logical, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library, LibraryError
@@ -41,7 +42,14 @@ STATIONARY_WIDE = replace(STATIONARY, m_per_block=64, n_per_block=256, m_per_xdl
 STATIONARY_RESIDUAL = replace(STATIONARY, m_per_block=64, m_per_xdl=64, stages=6, function="AddResidual")
 TMA_1D = replace(SMALL, layout="NWGK/GKXC/NWGC")
 TMA_3D = replace(TMA, layout="NDHWGK/GKZYXC/NDHWGC", n_per_block=64)
-ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL, TMA_1D, TMA_3D)
+TF32 = replace(TMA, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4)
+TF32_PINGPONG = replace(TF32, m_per_xdl=128)
+TF32_WIDE = replace(TF32, m_per_block=64, n_per_block=256, stages=4, function="AddResidual")
+TF32_1D = replace(TF32, m_per_block=64, n_per_block=64, math_waves=2, layout="NWGK/GKXC/NWGC")
+TF32_3D = replace(TF32, layout="NDHWGK/GKZYXC/NDHWGC", n_per_block=64)
+SIXTEEN_BITS = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL)
+TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D)
+ALL = (*SIXTEEN_BITS, TMA_1D, TMA_3D, *TF32S)
 
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
@@ -57,6 +65,14 @@ PROBLEMS = {
     "point": make_problem(batch=1, k=1, c=8, filter=[1, 1], input=[1, 1]),
     "1d": make_problem(groups=2, batch=3, k=32, c=64, filter=[3], input=[50], stride=2, dilation=2, pad=2),
     "3d": make_problem(batch=2, k=9, c=64, filter=[3, 3, 3], input=[5, 4, 6], stride=[1, 2, 2], pad=1),
+}
+
+NARROW = {
+    "one group": make_problem(batch=2, k=20, c=36, filter=[3, 3], input=[9, 10], stride=[1, 2], pad=1),
+    "groups": make_problem(groups=3, batch=2, k=8, c=12, filter=[3, 3], input=[7, 9], pad=1),
+    "many channels": make_problem(batch=2, k=132, c=132, filter=[1, 3], input=[6, 9], pad=[0, 1]),
+    "1d": make_problem(groups=2, batch=3, k=40, c=20, filter=[3], input=[50], stride=2, dilation=2, pad=2),
+    "3d": make_problem(batch=2, k=12, c=28, filter=[3, 3, 3], input=[5, 4, 6], stride=[1, 2, 2], pad=1),
 }
 
 
@@ -84,12 +100,26 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_wavelet_tma_is_right(library: Library, name: str) -> None:
     problem = PROBLEMS[name]
-    instances = [instance for instance in ALL if instance.ndim == problem.ndim]
+    instances = [i for i in ALL if i.ndim == problem.ndim and FAMILIES[i.family].takes(i, problem)]
     assert instances
     for turn, instance in enumerate(instances):
         for split_k in (1, 2, 3, 9, -1):
             library.configure_host(seed=turn * abs(split_k))
             run(library, instance.name, problem, split_k)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_tf32_takes_channels_in_multiples_of_four(library: Library, name: str) -> None:
+    for instance in (i for i in TF32S if i.ndim == NARROW[name].ndim):
+        for split_k in (1, 3, -1):
+            run(library, instance.name, NARROW[name], split_k)
+
+
+def test_tf32_copies_the_weight_and_no_output(library: Library) -> None:
+    """The copy has K innermost, in rows of a multiple of 16 bytes; positions that are none are refused."""
+    assert library.workspace_size(TF32.name, PROBLEMS["plain"]) == 64 * 64 * 9 * 4
+    reason = library.unsupported_reason(TF32.name, PROBLEMS["tiny"])
+    assert reason is not None and "[tma-limits] positions of the output are not multiples of 16 bytes" in reason
 
 
 def test_a_d_tensor_may_be_the_input_itself(library: Library) -> None:
@@ -221,8 +251,8 @@ BUGS = {
     ),
     "a-line-is-overwritten": Bug(
         "wgmma_input_store.hpp",
-        "platform::sync_warp(); CKGEN_UNROLL for(int pair = 0; pair < 4 * Lines; ++pair)",
-        "CKGEN_UNROLL for(int pair = 0; pair < 4 * Lines; ++pair)",
+        "platform::sync_warp(); transpose<Lines>(acc);",
+        "transpose<Lines>(acc);",
         ("LDS race", "wgmma_input_store.hpp"),
         STEPS,
     ),

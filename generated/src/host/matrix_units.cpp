@@ -90,7 +90,7 @@ void MatrixUnits::read(int first, uint64 descriptor, int columns, uint16* elemen
         }
 }
 
-void MatrixUnits::read_rows(int first, uint64 descriptor, uint16* elements, Site site) {
+void MatrixUnits::read_rows(int first, uint64 descriptor, int columns, char* elements, Site site) {
     CheckedLds& lds = group_.lds;
     const auto field = [&](int bit) { return static_cast<uint32>(descriptor >> bit & 0x3fffu) << 4; };
     const uint32 start = field(0) / 1024 * 1024;
@@ -99,15 +99,13 @@ void MatrixUnits::read_rows(int first, uint64 descriptor, uint16* elements, Site
         lds.fail("a wgmma operand at address " + std::to_string(field(0)) +
                  " is not in 128-byte swizzle with rows from a multiple of 1024, at " + text(site));
     const Access access = by_unit(first, site);
-    for(int column = 0; column < 64; ++column)
+    for(int column = 0; column < columns; ++column)
         for(uint32 chunk = 0; chunk < 2; ++chunk) {
             const uint32 row =
                 start + static_cast<uint32>(column / 8) * field(32) + static_cast<uint32>(column % 8) * 128;
             const uint32 place = (offset / 16 + chunk) ^ (row >> 7 & 7);
-            uint16 values[8];
-            std::memcpy(values, lds.access(access, static_cast<int>(row + place * 16 - lds_start()), 16, false), 16);
-            for(uint32 i = 0; i < 8; ++i)
-                elements[(chunk * 8 + i) * 64 + static_cast<uint32>(column)] = values[i];
+            std::memcpy(elements + column * 32 + static_cast<int>(chunk) * 16,
+                        lds.access(access, static_cast<int>(row + place * 16 - lds_start()), 16, false), 16);
         }
 }
 

@@ -127,7 +127,7 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
     a.tap_rows = t.k_per_block;
     a.tile_taps = 1;
     if(t.tma) {
-        a.tap_rows = copied_rows(p);
+        a.tap_rows = copied_rows(p, t.elem_bytes);
         a.k_chunks = ceil_div(a.k, a.tap_rows);
         return;
     }
@@ -333,6 +333,8 @@ std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     std::string reason = set_sizes(plan.args, t, ndim);
     if(reason.empty())
         reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
+    if(reason.empty() && t.transposes_weight)
+        plan.weight_copy = weight_transposition_args(p, t.elem_bytes);
     if(reason.empty() && plan.weight_copy.rows > 0)
         return place_copy(plan.workspace, plan.weight_copy);
     return reason.empty() && needs_repack(t, p) ? plan_repack(plan, t, p) : reason;

@@ -206,6 +206,17 @@ int64 TmaUnit::load_im2col(const Copy& copy) {
     return map.pixels * map.box[0] * map.strides[0];
 }
 
+// Rounds f32 to tf32: nearest, ties to even, as found on an H100. NaN stays NaN.
+void TmaUnit::round_row() {
+    for(size_t at = 0; at < row_.size(); at += sizeof(uint32)) {
+        uint32 bits;
+        std::memcpy(&bits, row_.data() + at, sizeof(bits));
+        const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+        bits = (is_nan ? bits | 0x400000u : bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;
+        std::memcpy(row_.data() + at, &bits, sizeof(bits));
+    }
+}
+
 void TmaUnit::copy_row(const Copy& copy, int64 row, const int64* position) {
     const TensorMap& map = *copy.request.map;
     CheckedLds& lds = group_.lds;
@@ -225,6 +236,8 @@ void TmaUnit::copy_row(const Copy& copy, int64 row, const int64* position) {
         if(!group_.reaches(source, bytes, false))
             group_.out_of_bounds("a copy", source, bytes, false, copy.request.site);
         std::memcpy(row_.data() + (first - position[0]) * element, source, static_cast<size_t>(bytes));
+        if(map.rounds)
+            round_row();
     }
     const int agent = lds.clocks.agents().mbarrier(copy.mbarrier);
     const Access access{-1, agent, copy.phase + 1, copy.known.data(), 0, copy.request.site};

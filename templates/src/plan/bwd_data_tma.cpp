@@ -27,9 +27,9 @@ std::string check_walks(const Problem& p, const BwdDataArgs& a) {
 
 }  // namespace
 
-int copied_rows(const Problem& p) {
-    constexpr int step = 16;
-    constexpr int most = 64;
+int copied_rows(const Problem& p, int elem_bytes) {
+    const int step = 32 / elem_bytes;
+    const int most = 128 / elem_bytes;
     const int64 channels = p.out_channels();
     if(p.groups() == 1)
         return static_cast<int>(divide_up(channels, divide_up(channels, most) * step)) * step;
@@ -43,11 +43,12 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
     if(a.sub_gemms > kMostSubGemms)
         return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
                                        number(kMostSubGemms) + " tensor maps of a kernel");
-    if(p.groups() > 1 && p.out_channels() % 16 != 0)
-        return refuse("tma-limits",
-                      "K " + number(p.out_channels()) +
-                          " of several groups is not a multiple of 16, the channels that are multiplied at once");
-    if(!aligned(p.taps() * p.in_channels(), t))
+    if(const int step = 32 / t.elem_bytes; p.groups() > 1 && p.out_channels() % step != 0)
+        return refuse("tma-limits", "K " + number(p.out_channels()) + " of several groups is not a multiple of " +
+                                        number(step) + ", the channels that are multiplied at once");
+    if(t.transposes_weight && needs_repack(t, p))
+        return refuse("tma-limits", "positions of the output are not multiples of 16 bytes apart");
+    if(!t.transposes_weight && !aligned(p.taps() * p.in_channels(), t))
         return refuse("tma-limits", "the taps of an output channel are not a multiple of 16 bytes");
     if(p.taps() * p.in_channels() > kMostRows)
         return refuse("tma-limits", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");

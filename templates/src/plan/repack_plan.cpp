@@ -49,18 +49,36 @@ std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_by
     return place(workspace, "output", int64{copy.pitch} * elem_bytes, copy.groups, copy.positions);
 }
 
+namespace {
+
+WeightCopyArgs in_tiles(WeightCopyArgs args) {
+    args.tile_taps = std::min(args.taps, kMostTaps);
+    args.tile_channels =
+        std::min(args.pitch, kWeightCopyElements / (args.tile_taps | 1) / kCopyLine * kCopyLine);  // whole lines
+    args.row_blocks = static_cast<int32>(std::min<int64>(args.rows, std::max(1, kWeightCopyBlocks / tiles_of(args))));
+    return args;
+}
+
+}  // namespace
+
 WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector) {
     WeightCopyArgs args{};
     args.rows = p.groups() * p.out_channels();
     args.channels = static_cast<int32>(p.in_channels());
     args.taps = static_cast<int32>(p.taps());
     args.pitch = static_cast<int32>(divide_up(p.in_channels(), vector) * vector);
-    args.tile_taps = std::min(args.taps, kMostTaps);
-    args.tile_channels =
-        std::min(args.pitch, kWeightCopyElements / (args.tile_taps | 1) / kCopyLine * kCopyLine);  // whole lines
-    args.row_blocks = static_cast<int32>(std::min<int64>(args.rows, std::max(1, kWeightCopyBlocks / tiles_of(args))));
     args.elem_bytes = elem_bytes;
-    return args;
+    return in_tiles(args);
+}
+
+WeightCopyArgs weight_transposition_args(const Problem& p, int elem_bytes) {
+    WeightCopyArgs args{};
+    args.rows = p.groups();
+    args.channels = static_cast<int32>(p.out_channels());
+    args.taps = static_cast<int32>(p.taps() * p.in_channels());
+    args.pitch = transposed_pitch(args.channels);
+    args.elem_bytes = elem_bytes;
+    return in_tiles(args);
 }
 
 uint32 weight_copy_blocks(const WeightCopyArgs& args) {

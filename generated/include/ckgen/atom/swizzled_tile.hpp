@@ -35,7 +35,7 @@ struct SwizzledTile : SwizzledRows<T, Columns> {
     // Descriptor of 16 rows from `first` on as an MN-major operand: rows are positions of GEMM-K. The next tile begins
     // where this one ends and has the next Columns of M or N.
     CKGEN_DEVICE uint64 descriptor(int first) const { return wgmma_descriptor<Columns>(row(first), bytes); }
-    // Descriptor of 16 columns from `first` on as a K-major operand: columns are positions of GEMM-K.
+    // Descriptor of 32 bytes of columns from `first` on as a K-major operand: columns are positions of GEMM-K.
     CKGEN_DEVICE uint64 k_major_descriptor(int first) const {
         return wgmma_row_descriptor(base + static_cast<uint32>(first) * sizeof(T));
     }

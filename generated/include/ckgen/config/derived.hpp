@@ -267,7 +267,7 @@ struct TmaDerived : Config {
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int weight_rows = 0;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
-    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * 2;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
+    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * elem_bytes;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0);  // Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.
     static constexpr int lds_store_bytes = (a_k_major ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.
@@ -310,7 +310,7 @@ struct StationaryDerived : Config {
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int weight_rows = 65536 / n_per_block;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
-    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * 2;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
+    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * elem_bytes;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0);  // Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.
     static constexpr int lds_store_bytes = (a_k_major ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.

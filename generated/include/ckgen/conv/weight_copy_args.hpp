@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/weight_copy_args.hpp. Do not edit; run: ckgen generate
-// Arguments of load/weight_copy.hpp, which copies a weight whose channels come first to one whose channels come last.
+// Arguments of load/weight_copy.hpp, which copies a weight to one whose channels come last.
 #pragma once
 
 #include "ckgen/types.hpp"
@@ -11,13 +11,16 @@ namespace ckgen::conv {
 struct WeightCopyArgs {
     const char* source;
     char* target;
-    int64 rows;  // output channels of all groups
+    int64 rows;  // output channels of all groups, or groups where the channels are the output's
     int32 row_blocks;
     int32 channels, taps;
     int32 pitch;  // elements after `channels` become zero
     int32 tile_channels, tile_taps;
     int32 elem_bytes;
 };
+
+// Elements from one row to the next of a weight whose output channels are innermost: TMA takes multiples of 16 bytes.
+inline constexpr int transposed_pitch(int output_channels) { return (output_channels + 3) / 4 * 4; }
 
 inline constexpr int kWeightCopyThreads = 256;
 inline constexpr int kWeightCopyBlocks = 4096;  // fill every GPU several times

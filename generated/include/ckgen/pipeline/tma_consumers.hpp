@@ -50,7 +50,7 @@ protected:
     using Registers = typename Fixup::Registers;
     static constexpr int consumers = tma_consumers<D>;
     static constexpr bool pingpong = consumers > 1;
-    static constexpr int block_bytes = atom::SwizzledTile<typename D::Out, 64, 64>::bytes;  // of A
+    static constexpr int block_bytes = 64 * 128;  // of A: 64 rows, or 64 positions of 64 channels
     static constexpr int a_blocks = D::m_per_block / 64;
     static constexpr int own_blocks = a_blocks * consumers / D::warpgroups;  // of A, per warpgroup
 

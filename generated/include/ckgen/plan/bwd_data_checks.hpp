@@ -68,9 +68,9 @@ bool skips_taps(const BwdDataArgs& a, const BwdDataTraits& t, int ndim);
 std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fusion& fusion);
 BwdDataTensor d_tensor(const BwdDataTraits& t, const DTensorTraits& traits, const Problem& p, const DTensor& d);
 
-// With TMA: number of channels of a tap per tile of GEMM-K: 64, or a smaller multiple of 16 that fits K better. With
-// several groups it divides K, because the channels of the next group follow those of a group.
-int copied_rows(const Problem& p);
+// With TMA: number of channels of a tap per tile of GEMM-K: 128 bytes, or a smaller multiple of 32 bytes that fits K
+// better. With several groups it divides K, because the channels of the next group follow those of a group.
+int copied_rows(const Problem& p, int elem_bytes);
 // Refuses problems that tensor maps cannot describe.
 std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a);
 // True if the output is first repacked to rows that TMA can address; its strides in the plan are then those of the

@@ -21,6 +21,7 @@ struct BwdDataTraits : InstanceTraits {
     int resident;     // workgroups of a persistent kernel per compute unit
     int consumers;    // tiles in flight per such workgroup
     int weight_rows;  // rows of GEMM-K that stay in LDS while such a workgroup processes neighbouring tiles, else 0
+    bool transposes_weight;  // true if the kernel reads a copy of the weight with the output channels innermost
 };
 
 struct BwdDataPlan : Plan<BwdDataArgs> {

@@ -28,8 +28,8 @@ public:
     // Reads its operand of 16 positions: elements[position * columns + column], 16 bits each. `descriptor`:
     // atom/wgmma.hpp.
     void read(int first, uint64 descriptor, int columns, uint16* elements, Site site);
-    // Reads an operand of 64 columns, which are rows of 64 positions in shared memory, 128 bytes each.
-    void read_rows(int first, uint64 descriptor, uint16* elements, Site site);
+    // Reads an operand whose columns are rows of 128 bytes in shared memory: 32 bytes of each, one after the other.
+    void read_rows(int first, uint64 descriptor, int columns, char* elements, Site site);
     // The running sums of a thread. Its registers hold NaN until it waits.
     float* sums(int id, float* registers, int count);
     // The reason why the workgroup may not end yet, or empty.

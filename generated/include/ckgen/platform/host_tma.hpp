@@ -16,6 +16,7 @@ struct TensorMap {
     int box[5];  // tiled: extent of the box, of which every step-th element is copied
     int steps[5];
     bool swizzled;  // 128 bytes
+    bool rounds;    // f32 elements to tf32
     bool im2col;    // true: `pixels` positions of box[0] channels; corners per spatial dimension
     int pixels;
     int lower[3], upper[3];

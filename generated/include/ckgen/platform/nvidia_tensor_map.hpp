@@ -55,9 +55,12 @@ TensorMap encoded(const char* name, CUresult (*encode)(CUtensorMap*, Parameters.
     return map;
 }
 
+// For tf32_t, TMA rounds f32 elements on their way.
 template <class T>
 constexpr CUtensorMapDataType tensor_map_type() {
-    return IsSame<T, half_t>::value ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    return IsSame<T, half_t>::value   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+           : IsSame<T, tf32_t>::value ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                                      : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
 // A matrix of `rows` rows of `columns` elements, `row_bytes` apart, copied in boxes of box_rows x 64 columns with
@@ -84,15 +87,16 @@ TensorMap box_map(const void* base, const BoxMap& m) {
     const cuuint32_t box[] = {extent(m.box_channels), extent(m.box_columns * m.column_step),
                               extent(m.box_rows * m.row_step), 1};
     const cuuint32_t steps[] = {1, extent(m.column_step), extent(m.row_step), 1};
-    const CUtensorMapSwizzle swizzle = m.box_channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
-                                       : m.box_channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                                              : CU_TENSOR_MAP_SWIZZLE_NONE;
+    const int row_bytes = m.box_channels * static_cast<int>(sizeof(T));
+    const CUtensorMapSwizzle swizzle = row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                       : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                         : CU_TENSOR_MAP_SWIZZLE_NONE;
     return encoded("cuTensorMapEncodeTiled", encode, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides,
                    box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-// An image tensor, copied as `pixels` positions of 64 channels with 128-byte swizzle; padding reads as zero.
+// An image tensor, copied as `pixels` positions of 128 bytes of channels with 128-byte swizzle; padding reads as zero.
 template <class T>
 TensorMap im2col_map(const void* base, const Im2colMap& image, int pixels) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
@@ -108,7 +112,7 @@ TensorMap im2col_map(const void* base, const Im2colMap& image, int pixels) {
     strides[image.ndim] = static_cast<cuuint64_t>(image.image_bytes);
     steps[1 + image.ndim] = 1;
     return encoded("cuTensorMapEncodeIm2col", encode, tensor_map_type<T>(), static_cast<cuuint32_t>(image.ndim + 2),
-                   const_cast<void*>(base), sizes, strides, image.lower, image.upper, 64,
+                   const_cast<void*>(base), sizes, strides, image.lower, image.upper, 128 / sizeof(T),
                    static_cast<cuuint32_t>(pixels), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ckgen/atom/wgmma_operands.hpp"
+#include "ckgen/compute_types.hpp"
 #include "ckgen/platform/host_workgroup.hpp"
 
 namespace ckgen::atom {
@@ -25,8 +26,10 @@ template <int N>
 void wgmma_done(float (&)[N]) {}
 
 // The contribution of one thread to its warpgroup's multiplication.
-template <class T, int N, Major A>
+template <class T, int N, Major A, Major B>
 struct WarpgroupThread {
+    static constexpr int positions = 32 / static_cast<int>(sizeof(T));  // of GEMM-K
+
     float* d;
     uint64 a, b;
     int accumulate;
@@ -43,14 +46,14 @@ struct WarpgroupThread {
                 throw platform::HostError("threads of a warpgroup give wgmma different descriptors at " +
                                           platform::text(of(0).site));
         group.matrix.issue(first, of(0).site);
-        float a[16][64];
-        float b[16][N];
+        float a[positions][64];
+        float b[positions][N];
         read<A>(group, first, of(0).a, a, of(0).site);
-        read<Major::mn>(group, first, of(0).b, b, of(0).site);
+        read<B>(group, first, of(0).b, b, of(0).site);
         float product[64][N];
         for(int row = 0; row < 64; ++row) {
             float sums[N] = {};
-            for(int k = 0; k < 16; ++k)
+            for(int k = 0; k < positions; ++k)
                 for(int column = 0; column < N; ++column)
                     sums[column] += a[k][row] * b[k][column];
             for(int column = 0; column < N; ++column)
@@ -66,23 +69,29 @@ struct WarpgroupThread {
 
 private:
     template <Major Order, int Columns>
-    static void read(platform::Workgroup& group, int first, uint64 descriptor, float (&values)[16][Columns],
+    static void read(platform::Workgroup& group, int first, uint64 descriptor, float (&values)[positions][Columns],
                      platform::Site site) {
-        T elements[16][Columns];
-        if(Order == Major::k)
-            group.matrix.read_rows(first, descriptor, reinterpret_cast<uint16*>(elements), site);
-        else
-            group.matrix.read(first, descriptor, Columns, reinterpret_cast<uint16*>(elements), site);
-        for(int k = 0; k < 16; ++k)
+        if constexpr(Order == Major::k) {
+            T elements[Columns][positions];
+            group.matrix.read_rows(first, descriptor, Columns, reinterpret_cast<char*>(elements), site);
             for(int column = 0; column < Columns; ++column)
-                values[k][column] = to_float(elements[k][column]);
+                for(int k = 0; k < positions; ++k)
+                    values[k][column] = to_float(elements[column][k]);
+        } else {
+            static_assert(sizeof(T) == 2, "operands of 16 bits");
+            T elements[positions][Columns];
+            group.matrix.read(first, descriptor, Columns, reinterpret_cast<uint16*>(elements), site);
+            for(int k = 0; k < positions; ++k)
+                for(int column = 0; column < Columns; ++column)
+                    values[k][column] = to_float(elements[k][column]);
+        }
     }
 };
 
-template <class T, int N, Major A = Major::mn>
+template <class T, int N, Major A = Major::mn, Major B = Major::mn>
 void wgmma(float (&d)[N / 2], uint64 a, uint64 b, int accumulate = 1, platform::Site site = platform::Site::here()) {
-    WarpgroupThread<T, N, A> mine{d, a, b, accumulate, site};
-    platform::collective_of(128, &mine, &WarpgroupThread<T, N, A>::execute, site);
+    WarpgroupThread<T, N, A, B> mine{d, a, b, accumulate, site};
+    platform::collective_of(128, &mine, &WarpgroupThread<T, N, A, B>::execute, site);
 }
 
 }  // namespace ckgen::atom

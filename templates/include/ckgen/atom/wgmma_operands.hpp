@@ -25,8 +25,8 @@ CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
 // The index along which an operand is contiguous in shared memory: M or N, or GEMM-K.
 enum class Major { mn, k };
 
-// Descriptor of a K-major operand: rows of 64 positions in 128-byte swizzle, 1024 bytes per 8 rows. `address`: of the
-// first of the 16 positions, in a row at a multiple of 1024.
+// Descriptor of a K-major operand: rows of 128 bytes in 128-byte swizzle, 1024 bytes per 8 rows. `address`: of the
+// first of the 32 bytes to multiply, in a row at a multiple of 1024.
 CKGEN_DEVICE uint64 wgmma_row_descriptor(uint32 address) {
     return static_cast<uint64>((address & 0x3ffffu) >> 4) | 1ull << 16 | static_cast<uint64>(1024 >> 4) << 32 |
            1ull << 62;

@@ -21,10 +21,11 @@ class WgmmaInputStore {
     using Place = InputPlace<ndim>;
 
 public:
-    static constexpr int blocks_at_once = 8;  // blocks of 8 columns per put()
-    static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
-    using Line = atom::SwizzledTile<In, 16, 64>;  // 64 columns of a warp's 16 rows, or 32 as f32
+    static constexpr int line_columns = 128 / static_cast<int>(sizeof(In));
+    static constexpr int blocks_at_once = line_columns / 8;  // blocks of 8 columns per put()
+    using Line = atom::SwizzledTile<float, 16, 32>;          // 128 bytes of a warp's 16 rows
     static constexpr int line_bytes = Line::bytes;
+    static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
     static constexpr int lds_bytes = most_lines * line_bytes;  // per warp
 
     // `id` counts the threads that have the tile's rows; `lds` is the address of the warp's memory. Lane i % 16
@@ -59,18 +60,18 @@ public:
         }
     }
 
-    // `acc`: 32 floats per line, of eight blocks of 8 columns, from column 64 * first on. All lanes take part.
+    // `acc`: half a line's columns as floats per line, from column line_columns * first on. All lanes take part.
     template <int Lines = 1>
     CKGEN_DEVICE void put(int first, const float* acc) const {
-        constexpr int at_once = min_of(Lines, most_lines);
+        constexpr int at_once = min_of(Lines, sizeof(In) == 4 ? 1 : most_lines);  // two lines of f32 spill registers
         if constexpr(D::d_tensors == 0) {
-            put_rounded<at_once>(first, acc);
+            put_lines<at_once>(first, acc);
         } else {
             if(any_)
-                put_fused<at_once>(64 * first, acc);
+                put_fused<at_once>(line_columns * first, acc);
         }
         if constexpr(Lines > at_once)
-            put<Lines - at_once>(first + at_once, acc + 32 * at_once);
+            put<Lines - at_once>(first + at_once, acc + line_columns / 2 * at_once);
     }
     // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
@@ -111,23 +112,13 @@ private:
         return at;
     }
 
-    // Without D tensors the rounded results are transposed. The swizzle puts the same slot of eight rows, and all slots
-    // of a row, into different banks.
+    // Without D tensors the results are transposed as they are stored. The swizzle puts the same slot of eight rows,
+    // and all slots of a row, into different banks.
     template <int Lines>
-    CKGEN_DEVICE void put_rounded(int first, const float* acc) const {
-        const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, own_);
-        platform::sync_warp();  // what the warp put there before has been read
-        CKGEN_UNROLL
-        for(int pair = 0; pair < 4 * Lines; ++pair) {
-            uint32 words[4];  // two blocks: the upper and the lower eight rows of each
-            CKGEN_UNROLL
-            for(int i = 0; i < 4; ++i)
-                words[i] = __builtin_bit_cast(
-                    uint32, Vec<In, 2>{Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i])),
-                                       Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i + 1]))});
-            platform::store_matrices(
-                thread_, lds_ + pair / 4 * line_bytes + Line::offset(lane_ % 16, pair % 4 * 2 + lane_ / 16), words);
-        }
+    CKGEN_DEVICE void put_lines(int first, const float* acc) const {
+        constexpr int slot = 16 / static_cast<int>(sizeof(In));  // columns
+        platform::sync_warp();                                   // what the warp put there before has been read
+        transpose<Lines>(acc);
         platform::sync_warp();
         Vec<int32, 4> slots[Lines][4];
         CKGEN_UNROLL
@@ -136,14 +127,42 @@ private:
         for(int i = 0; i < 4; ++i)
             slots[line][i] = thread_.template lds_load<Vec<int32, 4>>(lds_ + line * line_bytes +
                                                                       Line::offset(lane_ / 8 + 4 * i, lane_ % 8));
-        In* const target = reinterpret_cast<In*>(args_.target) + (64 * first + lane_ % 8 * 8);
-        const int left = columns_ - (64 * first + lane_ % 8 * 8);
+        In* const target = reinterpret_cast<In*>(args_.target) + (line_columns * first + lane_ % 8 * slot);
+        const int left = columns_ - (line_columns * first + lane_ % 8 * slot);
         CKGEN_UNROLL
         for(int i = 0; i < 4; ++i)
             CKGEN_UNROLL
         for(int line = 0; line < Lines; ++line)
-            if(offset_[i] != kNone && 64 * line < left)
-                thread_.global_store(target + offset_[i] + 64 * line, slots[line][i]);
+            if(offset_[i] != kNone && line_columns * line < left)
+                thread_.global_store(target + offset_[i] + line_columns * line, slots[line][i]);
+    }
+    // Puts lines of results into the warp's memory.
+    template <int Lines>
+    CKGEN_DEVICE void transpose(const float* acc) const {
+        const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, own_);
+        if constexpr(sizeof(In) == 4) {
+            CKGEN_UNROLL
+            for(int line = 0; line < Lines; ++line) {
+                float results[16];
+                CKGEN_UNROLL
+                for(int i = 0; i < 16; ++i)
+                    results[i] = none.apply(args_.function, 0, acc[16 * line + i]);
+                put_sums(line, results);
+            }
+        } else {
+            CKGEN_UNROLL
+            for(int pair = 0; pair < 4 * Lines; ++pair) {
+                uint32 words[4];  // two blocks: the upper and the lower eight rows of each
+                CKGEN_UNROLL
+                for(int i = 0; i < 4; ++i)
+                    words[i] = __builtin_bit_cast(
+                        uint32,
+                        Vec<In, 2>{Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i])),
+                                   Convert<In>::from(none.apply(args_.function, 0, acc[8 * pair + 2 * i + 1]))});
+                platform::store_matrices(
+                    thread_, lds_ + pair / 4 * line_bytes + Line::offset(lane_ % 16, pair % 4 * 2 + lane_ / 16), words);
+            }
+        }
     }
 
     // With D tensors the f32 sums of 32 columns are transposed, after all loads of D are issued. A thread reads the D
@@ -151,30 +170,37 @@ private:
     template <int Lines>
     CKGEN_DEVICE void put_fused(int column, const float* acc) const {
         const int own_column = lane_ % 4 * 8;
-        FusedInputsOf<D, 8> inputs[2 * Lines][2];
+        constexpr int parts = Lines * line_columns / 32;
+        constexpr int width = 16 / static_cast<int>(sizeof(In));
+        FusedInputsOf<D, width> inputs[parts][2][8 / width];
         int64 offset[2];
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half) {
             offset[half] = offset_of_row(lane_ / 4 + 8 * half);
             Place at = place_of_row(lane_ / 4 + 8 * half);
             CKGEN_UNROLL
-            for(int part = 0; part < 2 * Lines; ++part) {
-                const int at_column = column + 32 * part + own_column;
+            for(int i = 0; i < parts * 8 / width; ++i) {
+                const int part = i / (8 / width);
+                const int run = i % (8 / width);
+                const int at_column = column + 32 * part + own_column + run * width;
                 at.channel = own_.channel + (at_column < columns_ ? at_column : 0);
-                inputs[part][half] = FusedInputsOf<D, 8>(thread_, args_.d, at);
+                inputs[part][half][run] = FusedInputsOf<D, width>(thread_, args_.d, at);
             }
         }
         CKGEN_UNROLL
-        for(int part = 0; part < 2 * Lines; ++part) {
+        for(int part = 0; part < parts; ++part) {
             transpose_sums(acc + 16 * part);
             CKGEN_UNROLL
             for(int half = 0; half < 2; ++half) {
-                float sums[8];
-                read_sums(half, sums);
-                const int at_column = column + 32 * part + own_column;
-                if(offset[half] != kNone && at_column < columns_)
-                    write_fused<D>(thread_, args_.function, inputs[part][half],
-                                   reinterpret_cast<typename D::In*>(args_.target) + offset[half] + at_column, sums);
+                CKGEN_UNROLL
+                for(int run = 0; run < 8 / width; ++run) {
+                    float sums[width];
+                    read_sums(half, run * (width / 4), sums);
+                    const int at_column = column + 32 * part + own_column + run * width;
+                    if(offset[half] != kNone && at_column < columns_)
+                        write_fused<D>(thread_, args_.function, inputs[part][half][run],
+                                       reinterpret_cast<In*>(args_.target) + offset[half] + at_column, sums);
+                }
             }
         }
     }
@@ -182,18 +208,24 @@ private:
     // Writes the f32 sums of 32 columns, 16 per lane, to the warp's memory after all lanes have read its previous sums.
     CKGEN_DEVICE void transpose_sums(const float* acc) const {
         platform::sync_warp();
-        CKGEN_UNROLL
-        for(int i = 0; i < 8; ++i)
-            thread_.lds_store(lds_ + Line::offset(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
-                              Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
+        put_sums(0, acc);
         platform::sync_warp();
     }
-    // Reads eight adjacent sums of the lane's row in the upper or lower half of the 16 rows.
-    CKGEN_DEVICE void read_sums(int half, float (&sums)[8]) const {
+    // Puts f32 values of 32 columns, 16 per lane, into a line of the warp's memory.
+    CKGEN_DEVICE void put_sums(int line, const float* acc) const {
         CKGEN_UNROLL
-        for(int i = 0; i < 2; ++i) {
-            const auto four =
-                thread_.template lds_load<Vec<float, 4>>(lds_ + Line::offset(lane_ / 4 + 8 * half, lane_ % 4 * 2 + i));
+        for(int i = 0; i < 8; ++i)
+            thread_.lds_store(lds_ + line * line_bytes +
+                                  Line::offset(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
+                              Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
+    }
+    // Reads adjacent sums of the lane's eight in the upper or lower half of the 16 rows, from slot `slot` of these on.
+    template <int Width>
+    CKGEN_DEVICE void read_sums(int half, int slot, float (&sums)[Width]) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < Width / 4; ++i) {
+            const auto four = thread_.template lds_load<Vec<float, 4>>(
+                lds_ + Line::offset(lane_ / 4 + 8 * half, lane_ % 4 * 2 + slot + i));
             CKGEN_UNROLL
             for(int e = 0; e < 4; ++e)
                 sums[4 * i + e] = four[e];

@@ -1,7 +1,8 @@
 // Family wavelet_tma of backward data. Rows of the product are the positions of a sub-GEMM (conv/bwd_data_args.hpp).
 // They read consecutive output positions for every stride, so TMA's im2col mode is used with steps of 1 and one tensor
-// map per sub-GEMM. The weight is loaded in boxes of 64 output by 64 input channels of a tap. See
-// pipeline/tma_roles.hpp.
+// map per sub-GEMM. The weight is loaded in boxes of 64 output by 64 input channels of a tap. wgmma takes tf32 only
+// with both operands K-major: there the weight is a copy with the output channels innermost, in boxes of 32 of them by
+// all columns of the tile. See pipeline/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -10,6 +11,10 @@
 #include "ckgen/pipeline/tma_roles.hpp"
 
 namespace ckgen::pipeline {
+
+// True if the kernel reads a copy of the weight with the output channels innermost.
+template <class D>
+inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4;
 
 template <class D>
 struct WaveletTmaBwdDataArgs {
@@ -26,7 +31,7 @@ struct WaveletTmaBwdDataLoadRole {
     using Args = WaveletTmaBwdDataArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
     using Tile = conv::BwdDataTile<ndim>;
-    using Out = atom::SwizzledTile<typename D::Out, D::m_per_block, 64>;
+    using Out = atom::SwizzledTile<typename D::Out, D::m_per_block, D::k_per_block>;
     template <int Rows>
     using Wei = atom::SwizzledTile<typename D::Out, Rows, 64>;
 
@@ -45,8 +50,9 @@ struct WaveletTmaBwdDataLoadRole {
             const Rows rows(args, tile);
             Step step(args, tile);
             for(int k = 0; k < tile.k_tiles; ++k, ring.next(), step.advance(args, tile)) {
-                if(changes && leader)
-                    copy_weight_to_stay(args, ring, tile, step, k);
+                if constexpr(D::weight_rows > 0)
+                    if(changes && leader)
+                        copy_weight_to_stay(args, ring, tile, step, k);
                 platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
                 if(leader)
                     copy_tile(args, ring, out, tile, rows, step);
@@ -75,7 +81,7 @@ private:
         int channel;  // of the output, within the group
         conv::Walk<ndim> tap;
         uint16 offset[ndim];  // in the output, from the last tap to this one; innermost first
-        int column;           // column in the weight's rows
+        int column;           // column in the weight's rows; of a transposed weight, the tap's number
 
         CKGEN_DEVICE Step(const Args& args, const Tile& tile) : channel(0), tap{} {
             if(tile.k_tile_first > 0) {
@@ -109,18 +115,24 @@ private:
                 offset[ndim - 1 - d] = static_cast<uint16>(p.shift[d] * (tile.taps[d] - 1 - tap.at[d]));
                 column = column * p.filter[d] + tile.first[d] + p.tilde[d] * tap.at[d];
             }
-            column = column * p.n + tile.n_first;
+            if constexpr(!kTransposesWeight<D>)
+                column = column * p.n + tile.n_first;
         }
     };
 
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
                                        const Tile& tile, const Rows& rows, const Step& step) {
-        const int weight_bytes = D::weight_rows > 0 ? 0 : D::n_per_block * 2 * args.problem.tap_rows;
+        const int weight_bytes = D::weight_rows > 0     ? 0
+                                 : kTransposesWeight<D> ? D::n_per_block * 128
+                                                        : D::n_per_block * 2 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
         platform::tma_load_im2col<ndim>(ring.data(), out, ring.full(),
                                         tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
                                         step.offset);
-        if constexpr(D::weight_rows == 0)
+        if constexpr(kTransposesWeight<D>)
+            platform::tma_load_nd(ring.data() + Out::bytes, args.wei, ring.full(), step.channel, tile.n_first,
+                                  step.column, tile.group);
+        else if constexpr(D::weight_rows == 0)
             copy_weight<D::k_per_block>(args, ring.data() + Out::bytes, ring.full(), tile, step);
     }
     // Rows: distance from one box of 64 input channels to the next.
@@ -171,29 +183,43 @@ struct WaveletTmaBwdDataView {
     };
 
     // A row of A is a position of the sub-GEMM, a row of B an output channel.
-    static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / 16; }
+    static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / step; }
     static CKGEN_DEVICE uint32 weight_tile_bytes(const Args& args) {
         return static_cast<uint32>(args.problem.tap_rows) * 128;
     }
     template <int Steps>
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
-        using T = typename D::Out;
-        const atom::SwizzledTile<T, 64, 64> a_tile(a);
-        const atom::SwizzledTile<T, (D::weight_rows > 0 ? D::weight_rows : D::k_per_block), 64> b_tile(b);
+        using T = typename D::ComputeA;
+        constexpr atom::Major major = kTransposesWeight<D> ? atom::Major::k : atom::Major::mn;
+        const atom::SwizzledTile<T, 64, D::k_per_block> a_tile(a);
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
-            atom::wgmma<T, D::n_per_block, atom::Major::k>(acc, a_tile.k_major_descriptor(16 * k),
-                                                           b_tile.descriptor(16 * k), accumulate || k > 0);
+            atom::wgmma<T, D::n_per_block, atom::Major::k, major>(acc, a_tile.k_major_descriptor(step * k),
+                                                                  weight_descriptor(b, step * k), accumulate || k > 0);
+    }
+
+private:
+    static constexpr int step = 32 / static_cast<int>(sizeof(typename D::Out));  // positions of a product
+
+    static CKGEN_DEVICE uint64 weight_descriptor(uint32 b, int first) {
+        using T = typename D::Out;
+        if constexpr(kTransposesWeight<D>)
+            return atom::SwizzledTile<T, D::n_per_block, D::k_per_block>(b).k_major_descriptor(first);
+        else
+            return atom::SwizzledTile<T, (D::weight_rows > 0 ? D::weight_rows : D::k_per_block), 64>(b).descriptor(
+                first);
     }
 };
 
 template <class D>
 struct WaveletTmaBwdDataKernel : TmaRoles<D, WaveletTmaBwdDataView<D>, WaveletTmaBwdDataLoadRole<D>> {
-    using T = typename D::Out;
+    using T = typename D::ComputeA;
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = D::Layout::ndim;
     static constexpr int rows_per_copy = D::m_per_block;
+    static constexpr int n_per_block = D::n_per_block;
     static constexpr int k_per_block = D::k_per_block;
+    static constexpr bool transposes_weight = kTransposesWeight<D>;
 };
 
 }  // namespace ckgen::pipeline

@@ -23,6 +23,8 @@ struct Workspace {
 RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
 // Arguments of the copy of a weight to channels last, in rows of whole vectors; without pointers.
 WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vector);
+// The same from GKYXC, where each element of [Y][X][C] counts as a tap, to G, Y, X, C, K.
+WeightCopyArgs weight_transposition_args(const Problem& problem, int elem_bytes);
 // Workgroups of that copy.
 uint32 weight_copy_blocks(const WeightCopyArgs& args);
 // The problem with the copy in place of its weight.

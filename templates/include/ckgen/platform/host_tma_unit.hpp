@@ -62,6 +62,7 @@ private:
     int64 load_im2col(const Copy& copy);
     // Copies one run of channels at a position; zeros outside the tensor.
     void copy_row(const Copy& copy, int64 row, const int64* position);
+    void round_row();
 
     Workgroup& group_;
     std::vector<Mbarrier> mbarriers_;

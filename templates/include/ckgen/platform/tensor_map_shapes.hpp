@@ -11,8 +11,8 @@ class TensorMapRefused : public LaunchError {
 };
 
 // A channels-last tensor of 2D images and the box that one copy reads: box_channels channels of box_rows rows and
-// box_columns columns, every row_step-th row and column_step-th column. Swizzled over the channels if the box has 64 or
-// 32, else packed. Strides are in bytes; positions outside read as zero.
+// box_columns columns, every row_step-th row and column_step-th column. Swizzled over the channels if the box has 128
+// or 64 bytes of them, else packed. Strides are in bytes; positions outside read as zero.
 struct BoxMap {
     int64 channels, columns, rows, images;
     int64 column_bytes, row_bytes, image_bytes;

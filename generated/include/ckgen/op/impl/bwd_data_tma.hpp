@@ -29,6 +29,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         traits.resident = pipeline::tma_resident<D>;
         traits.consumers = pipeline::tma_consumers<D>;
         traits.weight_rows = D::weight_rows;
+        traits.transposes_weight = pipeline::kTransposesWeight<D>;
         return traits;
     }
 
@@ -39,7 +40,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         args.problem = p;
         args.units = plan.units;
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
-        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel::ndim>(p));
+        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p));
         for(int number = 0; number < p.sub_gemms; ++number)
             if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
                 args.out[number] = platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
@@ -53,22 +54,37 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
     }
 
 private:
-    // The weight as [group][K][taps * C], in boxes of tap_rows of K by 64 of a tap's channels.
-    template <int NDim>
+    // The weight as [group][K][taps * C], in boxes of tap_rows of K by 64 of a tap's channels; transposed as
+    // [group][taps][C][K], in boxes of a tile's columns by 128 bytes of K.
+    template <class Kernel>
     static platform::BoxMap weight_of(const conv::BwdDataArgs& p) {
+        constexpr int64 bytes = sizeof(typename Kernel::T);
+        int64 taps = 1;
+        for(int d = 0; d < Kernel::ndim; ++d)
+            taps *= p.filter[d];
         platform::BoxMap box{};
-        box.channels = p.n;
-        for(int d = 0; d < NDim; ++d)
-            box.channels *= p.filter[d];
-        box.columns = p.k;
-        box.rows = p.groups;
-        box.images = 1;
-        box.column_bytes = box.channels * 2;
-        box.row_bytes = box.columns * box.column_bytes;
-        box.image_bytes = box.row_bytes;
-        box.box_channels = 64;
-        box.box_columns = p.tap_rows;
         box.box_rows = box.column_step = box.row_step = 1;
+        if constexpr(Kernel::transposes_weight) {
+            box.channels = p.k;
+            box.columns = p.n;
+            box.rows = taps;
+            box.images = p.groups;
+            box.column_bytes = conv::transposed_pitch(p.k) * bytes;
+            box.row_bytes = box.columns * box.column_bytes;
+            box.image_bytes = box.rows * box.row_bytes;
+            box.box_channels = Kernel::k_per_block;
+            box.box_columns = Kernel::n_per_block;
+        } else {
+            box.channels = taps * p.n;
+            box.columns = p.k;
+            box.rows = p.groups;
+            box.images = 1;
+            box.column_bytes = box.channels * bytes;
+            box.row_bytes = box.columns * box.column_bytes;
+            box.image_bytes = box.row_bytes;
+            box.box_channels = 64;
+            box.box_columns = p.tap_rows;
+        }
         return box;
     }
 
@@ -79,8 +95,8 @@ private:
         platform::Im2colMap image{};
         image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;
         // Reads outside a tensor take TMA longer. A copy of the output has zeros at the end of each row instead.
-        if(p.groups == 1 && p.k < Kernel::k_per_block && p.out_stride_bytes[Kernel::ndim - 1] == 64 * bytes)
-            image.channels = 64;
+        if(p.groups == 1 && p.k < Kernel::k_per_block && p.out_stride_bytes[Kernel::ndim - 1] == 128)
+            image.channels = Kernel::k_per_block;
         image.images = p.images;
         image.image_bytes = p.out_image_bytes;
         for(int d = 0; d < Kernel::ndim; ++d) {
