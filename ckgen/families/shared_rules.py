@@ -21,7 +21,7 @@ COPY_DTYPE = Rule(
     sentence="A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32",
     message="{family} has no {dtype} instances",
     help="use f16, bf16 or bf16_f32_bf16, or family xdl",
-    reason="The matrix unit multiplies f32 as tf32, which keeps 10 bits. Copies by TMA round to tf32 but not otherwise.",
+    reason="The matrix unit multiplies f32 as tf32, with 10 bits. Copies by TMA round to tf32 but not otherwise.",
     blame=("dtype",),
 )
 COPY_TF32 = Rule(
