@@ -26,6 +26,7 @@ from math import ceil, gcd, prod
 from ckgen.conv.problem import ConvProblem
 
 LONGEST_SKIPPED = 512  # positions of the first dimension in which kernels skip taps
+ROUNDING = 1e-9  # of a mean number of taps; a share of 2/3 of 9 taps is 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class SubGemm:
         if tile_rows and problem.filter[0] > 1:
             first = self.axes[0]
             inside = rows // first.positions.count
-            taps = ceil(taps * _seen_share(first, inside, tile_rows, problem.output[0]))
+            taps = ceil(taps * _seen_share(first, inside, tile_rows, problem.output[0]) - ROUNDING)
         return problem.batch * rows, problem.c, problem.k * taps
 
 

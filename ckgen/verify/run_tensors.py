@@ -86,7 +86,7 @@ def make_data(
     }
     scale = float(np.prod([np.abs(values).max() for values in seen.values()]))
     gradient = record.reference(problem, seen)
-    error = summing_allowance(terms, scale, DTYPES[dtype].accumulator)
+    error = summing_allowance(terms, scale, dtype)
     written = element_of(dtype, record.written)
     if not record.has_function(function.name):
         return Data(tensors, (), None, written.in_range(gradient), error, scale)

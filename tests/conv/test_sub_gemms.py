@@ -158,3 +158,9 @@ def test_tiles_see_as_many_taps_as_their_rows(problem: ConvProblem) -> None:
             assert mean == whole or mean == problem.k * ceil(sub.taps * share - 1e-9), (problem, tile_rows)
             if share < 0.8:
                 assert mean < whole or share * sub.taps > sub.taps - 1, (problem, tile_rows)
+
+
+def test_rounding_adds_no_tap() -> None:
+    """Two thirds of nine taps are six, though the product of the numbers is a little more."""
+    problem = make_problem(k=1, c=1, filter=(3, 3, 1), input=(2, 3, 2), right_pad=(1, 0, 0))
+    assert decompose(problem).sub_gemms[0].gemm(problem, 1, 5)[2] == 6
