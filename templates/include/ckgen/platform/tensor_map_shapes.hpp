@@ -1,6 +1,7 @@
 // Inputs of a tensor map: the memory that it describes and the box that one TMA copy reads.
 #pragma once
 
+#include "ckgen/compute_types.hpp"
 #include "ckgen/platform/tma.hpp"
 
 namespace ckgen::platform {
