@@ -127,7 +127,7 @@ private:
             CKGEN_UNROLL
         for(int i = 0; i < 4; ++i)
             slots[line][i] = thread_.template lds_load<Vec<int32, 4>>(lds_ + line * line_bytes +
-                                                                      Line::offset(lane_ / 8 + 4 * i, lane_ % 8));
+                                                                      offset_of(lane_ / 8 + 4 * i, lane_ % 8));
         In* const target = reinterpret_cast<In*>(args_.target) + (line_columns * first + lane_ % 8 * slot);
         const int left = columns_ - (line_columns * first + lane_ % 8 * slot);
         CKGEN_UNROLL
@@ -136,6 +136,15 @@ private:
         for(int line = 0; line < Lines; ++line)
             if(offset_[i] != kNone && line_columns * line < left)
                 thread_.global_store(target + offset_[i] + line_columns * line, slots[line][i]);
+    }
+    // Byte of a slot of 16 bytes in a line of results.
+    static CKGEN_DEVICE int offset_of(int row, int slot) {
+        return sizeof(In) == 4 ? offset_of_sum(row, slot) : Line::offset(row, slot);
+    }
+    // The same for f32 sums. Their swizzle puts two slots of four rows, and four slots of two rows, into different
+    // banks.
+    static CKGEN_DEVICE int offset_of_sum(int row, int slot) {
+        return row * 128 + (slot ^ (row << 1 & 7) ^ (row & 1)) * 16;
     }
     // Puts lines of results into the warp's memory.
     template <int Lines>
@@ -217,7 +226,7 @@ private:
         CKGEN_UNROLL
         for(int i = 0; i < 8; ++i)
             thread_.lds_store(lds_ + line * line_bytes +
-                                  Line::offset(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
+                                  offset_of_sum(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
                               Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
     }
     // Reads adjacent sums of the lane's eight in the upper or lower half of the 16 rows, from slot `slot` of these on.
@@ -226,7 +235,7 @@ private:
         CKGEN_UNROLL
         for(int i = 0; i < Width / 4; ++i) {
             const auto four = thread_.template lds_load<Vec<float, 4>>(
-                lds_ + Line::offset(lane_ / 4 + 8 * half, lane_ % 4 * 2 + slot + i));
+                lds_ + offset_of_sum(lane_ / 4 + 8 * half, lane_ % 4 * 2 + slot + i));
             CKGEN_UNROLL
             for(int e = 0; e < 4; ++e)
                 sums[4 * i + e] = four[e];
