@@ -114,8 +114,8 @@ class TorchData:
         return (values * 1.5).round().to(kind) if element.integer else values.to(kind)
 
     def _without_ties(self, values: Any, dtype: DType) -> Any:
-        """As ckgen.verify.run_tensors: no float32 is halfway between two numbers of tf32."""
-        if dtype.compute("a").name != "tf32":
+        """As the function of the same name in ckgen.verify.run_tensors, for tensors of PyTorch."""
+        if not dtype.multiplies_tf32:
             return values
         return values.view(self._torch.int32).bitwise_or(1).view(values.dtype)
 

@@ -156,6 +156,11 @@ class DType:
         return self.matrix_type == self.operand_type
 
     @cached_property
+    def multiplies_tf32(self) -> bool:
+        """True if float32 operands are rounded to tf32 before they are multiplied."""
+        return self.compute("a").name == "tf32"
+
+    @cached_property
     def matrix_type(self) -> str:
         """The operand types of its matrix instructions: one name, or those of A and B."""
         return "_".join(dict.fromkeys((self.compute("a").name, self.compute("b").name)))

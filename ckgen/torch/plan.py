@@ -166,8 +166,7 @@ def forms_of(asked: Request, written: TensorName) -> list[Form]:
         dtypes += [
             name
             for name in _WRITING[written].dtypes
-            if (DTYPES[name].element("out"), DTYPES[name].element(written)) == elements
-            and DTYPES[name].compute("a").name == "tf32"
+            if (DTYPES[name].element("out"), DTYPES[name].element(written)) == elements and DTYPES[name].multiplies_tf32
         ]
     return [Form(dtype, layout, reads) for dtype in dtypes for layout, reads in formats]
 

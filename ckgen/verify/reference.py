@@ -26,7 +26,7 @@ def summing_allowance(accumulations: int, scale: float, dtype: str = "f32") -> f
     Products of tf32 have four times the allowance: NVIDIA's matrix units round partial sums toward zero every 8
     products, so that errors have one sign. On an H100 they were up to 1.6 of the allowance of other types (n = 21384).
     """
-    times = 8.0 if DTYPES[dtype].compute("a").name == "tf32" else 2.0
+    times = 8.0 if DTYPES[dtype].multiplies_tf32 else 2.0
     return times * ELEMENTS[DTYPES[dtype].accumulator].unit_roundoff * accumulations * scale
 
 

@@ -108,9 +108,9 @@ def _draw(random: np.random.Generator, shape: tuple[int, ...], element: Element,
 
 
 def _without_ties(values: Array, dtype: DType) -> Array:
-    """float32 values of which none is halfway between two numbers of tf32: TMA rounds these to even, other kernels away
-    from zero."""
-    if dtype.compute("a").name != "tf32":
+    """The values; if kernels round them to tf32, with the lowest bit set, so that none is halfway between two numbers
+    of tf32: TMA rounds such a value to the even one, other kernels round it away from zero."""
+    if not dtype.multiplies_tf32:
         return values
     odd: Array = (values.view(np.uint32) | np.uint32(1)).view(values.dtype)
     return odd

@@ -12,6 +12,9 @@ namespace {
 // TMA addresses multiples of 16 bytes.
 bool aligned(int64 elements, const BwdDataTraits& t) { return elements * t.elem_bytes % 16 == 0; }
 
+// Output channels that one wgmma multiplies.
+int step_of(int elem_bytes) { return 32 / elem_bytes; }
+
 // The walk of a sub-GEMM begins under its last tap; its other taps are at higher positions.
 std::string check_walks(const Problem& p, const BwdDataArgs& a) {
     for(int d = 0; d < p.ndim; ++d)
@@ -29,7 +32,7 @@ std::string check_walks(const Problem& p, const BwdDataArgs& a) {
 }  // namespace
 
 int copied_rows(const Problem& p, int elem_bytes) {
-    const int step = 32 / elem_bytes;
+    const int step = step_of(elem_bytes);
     const int most = 128 / elem_bytes;
     const int64 channels = p.out_channels();
     if(p.groups() == 1)
@@ -44,7 +47,7 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
     if(a.sub_gemms > kMostSubGemms)
         return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
                                        number(kMostSubGemms) + " tensor maps of a kernel");
-    if(const int step = 32 / t.elem_bytes; p.groups() > 1 && p.out_channels() % step != 0)
+    if(const int step = step_of(t.elem_bytes); p.groups() > 1 && p.out_channels() % step != 0)
         return refuse("tma-limits", "K " + number(p.out_channels()) + " of several groups is not a multiple of " +
                                         number(step) + ", the channels that are multiplied at once");
     if(t.transposes_weight && needs_repack(t, p))

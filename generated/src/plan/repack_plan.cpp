@@ -28,6 +28,15 @@ int tiles_of(const WeightCopyArgs& args) {
     return ceil_div(args.pitch, args.tile_channels) * ceil_div(args.taps, args.tile_taps);
 }
 
+// The copy with its division into tiles and workgroups.
+WeightCopyArgs in_tiles(WeightCopyArgs args) {
+    args.tile_taps = std::min(args.taps, kMostTaps);
+    args.tile_channels =
+        std::min(args.pitch, kWeightCopyElements / (args.tile_taps | 1) / kCopyLine * kCopyLine);  // whole lines
+    args.row_blocks = static_cast<int32>(std::min<int64>(args.rows, std::max(1, kWeightCopyBlocks / tiles_of(args))));
+    return args;
+}
+
 }  // namespace
 
 RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
@@ -49,18 +58,6 @@ RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
 std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_bytes) {
     return place(workspace, "output", int64{copy.pitch} * elem_bytes, copy.groups, copy.positions);
 }
-
-namespace {
-
-WeightCopyArgs in_tiles(WeightCopyArgs args) {
-    args.tile_taps = std::min(args.taps, kMostTaps);
-    args.tile_channels =
-        std::min(args.pitch, kWeightCopyElements / (args.tile_taps | 1) / kCopyLine * kCopyLine);  // whole lines
-    args.row_blocks = static_cast<int32>(std::min<int64>(args.rows, std::max(1, kWeightCopyBlocks / tiles_of(args))));
-    return args;
-}
-
-}  // namespace
 
 WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector) {
     WeightCopyArgs args{};
