@@ -31,28 +31,28 @@ WAVE = Value(
 )
 
 
-def in_units(elem_bytes: int) -> tuple[int, int, int]:
+def in_units(shape: Shape) -> tuple[int, int, int]:
     """Vectors of 16 bytes of A, B and C."""
-    return (16 // elem_bytes,) * 3
+    return (16 // DTYPES[shape.dtype].elem_bytes,) * 3
 
 
-def reads_units(written: int) -> Callable[[int], tuple[int, int, int]]:
-    """Vectors of 16 bytes of A and B, whose elements have 16 bits, and ``written`` elements of C."""
-    return lambda _: (8, 8, written)
+def reads_units(written: int) -> Callable[[Shape], tuple[int, int, int]]:
+    """Vectors of 16 bytes of A and B, and ``written`` elements of C."""
+    return lambda shape: (*in_units(shape)[:2], written)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BulkCopy(Family):
-    """A family for Hopper only; `widths` gives the vectors of each operation for elements of some bytes."""
+    """A family for Hopper only; `widths` gives the vectors of each operation."""
 
     wave_key: str = "wave_ratio"
     uses_tma: bool = True
-    widths: Mapping[str, Callable[[int], tuple[int, int, int]]] = field(repr=False)
+    widths: Mapping[str, Callable[[Shape], tuple[int, int, int]]] = field(repr=False)
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = (
             width if isinstance(width, int) else small(shape) if width == "small" else rule
-            for width, rule in zip(wanted, self.widths[shape.operation](DTYPES[shape.dtype].elem_bytes), strict=True)
+            for width, rule in zip(wanted, self.widths[shape.operation](shape), strict=True)
         )
         return a, b, c
 

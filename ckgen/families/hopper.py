@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.bulk_copy import (
     BLOCK_SIZE,
@@ -28,6 +30,7 @@ from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.hopper_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.vectors import Shape
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
@@ -36,6 +39,7 @@ STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes per stage: full and empty
 WEIGHT_ELEMENTS = 64 * 1024  # of a stationary B: 128 KiB
 COPY_BYTES = 16  # the unit in which TMA addresses memory
 MOST_COPY_STRIDE = 8
+BLOCK_COLUMNS = 8  # neighbouring columns that a warpgroup stores together
 COPY_STEP_BYTES = 32  # of output channels, which backward data multiplies per step
 ROW_BYTES = 128  # of a swizzled row
 # Limits by ndim of a box's corner outside the image and of a tap's offset: CUDA driver API, cuTensorMapEncodeIm2col.
@@ -78,7 +82,7 @@ _VALUES = (
     Value(
         "lds_store_bytes",
         "Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.",
-        "16 * 2 * min(n_per_block, 128) if a_k_major else 0",
+        "0 if a_k_major == b_k_major and c_m_major == 0 else 16 * 2 * min(n_per_block, 128)",
     ),
     Value(
         "lds_beside_stages",
@@ -133,13 +137,20 @@ class Hopper(BulkCopy):
         if max(reaches) > farthest or max((*problem.left_pads, *problem.right_pads, *reaches)) > corner:
             return False
         step = COPY_BYTES // instance.elem_bytes
-        if instance.a_k_major:
+        if not instance.channels_last:
+            return problem.c % BLOCK_COLUMNS == 0 and prod(problem.output) % step == 0
+        if instance.operation == BWD_DATA:
             whole_steps = problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
             return whole_steps and (instance.as_stored == 1 or problem.k * problem.groups % step == 0)
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
 
 
-# Backward weight: TMA copies of A and B need 16 bytes, and a pair of accumulators is two weights.
+def _weight_units(shape: Shape) -> tuple[int, int, int]:
+    return reads_units(2 if LAYOUTS[shape.layout].channels_last else BLOCK_COLUMNS)(shape)
+
+
+# Backward weight: TMA copies of A and B need 16 bytes. A pair of accumulators is two weights; channels-last inputs have
+# whole blocks of them.
 # Backward data: rows of B and writes of C are 16 bytes too.
 WAVELET_TMA = Hopper(
     name="wavelet_tma",
@@ -147,7 +158,7 @@ WAVELET_TMA = Hopper(
     operations=(BWD_WEIGHT, BWD_DATA),
     own_sums=(BWD_WEIGHT, BWD_DATA),
     wavelet=True,
-    widths={BWD_WEIGHT: reads_units(2), BWD_DATA: in_units},
+    widths={BWD_WEIGHT: _weight_units, BWD_DATA: in_units},
     derived=derived("0"),
     struct="Tma",
     header="tma",

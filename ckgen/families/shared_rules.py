@@ -38,13 +38,14 @@ COPY_TF32 = Rule(
 COPY_SPEC = Rule(
     id="tma-spec",
     scope="domain",
-    condition="not pointwise and not generic",
-    sentence="conv_spec is Default and the instance not generic",
-    message="{family} has no generic instances and no conv_spec but Default",
-    help="use conv_spec Default and leave `generic` out",
+    condition="pointwise != channels_last and not generic",
+    sentence="conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic",
+    message="{family} has no generic instances, and conv_spec {conv_spec} not with layout {layout}",
+    help="use conv_spec Default with layouts like NHWGC, Filter1x1Stride1Pad0 with NGCHW, and leave `generic` out",
     reason=(
-        "TMA handles padding and strides, so a kernel for 1x1 filters would be the same. It"
-        " needs channels in multiples of a vector, so it cannot be generic."
+        "TMA handles padding and strides of channels-last tensors, so a kernel for 1x1 filters would be the same. Where"
+        " positions are side by side, taps would begin beside multiples of 16 bytes. TMA needs channels or positions in"
+        " multiples of a vector, so no instance is generic."
     ),
     blame=("conv_spec", "generic"),
 )

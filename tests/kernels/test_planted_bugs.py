@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels import test_bwd_data_halo, test_bwd_data_hopper, test_bwd_weight_hopper
+from tests.kernels import test_bwd_data_halo
+from tests.kernels.hopper import test_bwd_data, test_bwd_weight, test_planes
 from tests.kernels.test_host_platform import PLANTS
 from tests.support.cxx import header, write_tree
 from tests.support.planting import KEYWORD, place_of, replace_once, unknown_names
@@ -17,10 +18,11 @@ from tests.support.trees import XDL
 
 BUGS = {
     **{f"bwd_data_halo: {name}": bug for name, bug in test_bwd_data_halo.BUGS.items()},
-    **{f"bwd_data: {name}": bug for name, bug in test_bwd_data_hopper.BUGS.items()},
-    **{f"stationary: {name}": bug for name, bug in test_bwd_data_hopper.STATIONARY_BUGS.items()},
-    **{f"halo: {name}": bug for name, bug in test_bwd_weight_hopper.HALO_BUGS.items()},
-    **{f"wavelet_tma: {name}": bug for name, bug in test_bwd_weight_hopper.TMA_BUGS.items()},
+    **{f"bwd_data: {name}": bug for name, bug in test_bwd_data.BUGS.items()},
+    **{f"stationary: {name}": bug for name, bug in test_bwd_data.STATIONARY_BUGS.items()},
+    **{f"halo: {name}": bug for name, bug in test_bwd_weight.HALO_BUGS.items()},
+    **{f"wavelet_tma: {name}": bug for name, bug in test_bwd_weight.TMA_BUGS.items()},
+    **{f"planes: {name}": bug for name, bug in (test_planes.WEIGHT_BUGS | test_planes.DATA_BUGS).items()},
     **{plant.id: plant for plant in PLANTS},
 }
 

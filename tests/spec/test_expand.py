@@ -73,10 +73,11 @@ def key(row: dict[str, int]) -> tuple[tuple[str, int], ...]:
 def test_the_sizes_of_the_catalogue() -> None:
     expansion = default_expansion()
     sizes = {name: len(members) for name, members in expansion.sets.items()}
-    weight_tma = (6 + 3) * 3 * 3
+    weight_tma = (6 + 3) * 3 * 3 + 6 * 3 * 3  # channels last, and first
     weight = 44 + 8 + 16 * 2 * 4 * 6 + 24 + weight_tma + 15
+    tma_first = (6 + 2) * 3 * 2  # of backward data, channels first: wavelet_tma, stationary
     tma = (11 + 4) * 3 * 2 + 4 * 3 * 2 + 12 * 3  # of backward data: 16 bits, with functions, tf32
-    stationary = 2 * 3 * 2 + 2 * 3 * 2
+    stationary = 2 * 3 * 2 + 2 * 3 * 2 + tma_first
     hopper = tma + stationary + 4 * 2 * 3
     data = 44 + 24 + 16 * 2 * 3 * 6 + 27 + hopper
     fused = 3 * (16 * 2 * 3 * 2 + 6) + 16
@@ -89,7 +90,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     ck_rows += 3 * 2 * 16 + 2 * 17  # operands of 8 bits
     wmma_rows = 2 * (2 * 13 + 4 * 4) + 2 * (2 * 17 + 4 * 8) + 4 * 2
     depthwise = 40 + 36
-    generic_types, more_generic = 2 * 3 * 3, 2 * 3 + 2 + 4  # the others: groups outermost, and functions
+    generic_types, more_generic = 2 * 3 * 3, 3 + 2 * 3 + 2 + 4  # the others: groups outermost, and functions
     rdna_types = 2 * 2 * 2
     types = 2 * (3 * 4 * 2) + 3 * 2 + 2 * 2 * 3 * 2 + generic_types + more_generic + rdna_types
     types += 1 + 6  # tf32: a narrow tile of each operation, with groups merged or not
@@ -118,10 +119,10 @@ def test_the_sizes_of_the_catalogue() -> None:
     chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
     chosen |= {"types": types, "rdna": rdna, "ck_rows": ck_rows + wmma_rows}
     chosen["torch"] = (
-        weight_tma + 15 + (11 + 4) * 3 * 2 + 12 * 3 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36
+        weight_tma + tma_first + 15 + (11 + 4) * 3 * 2 + 12 * 3 + 2 * 3 * 2 + 3 * 2 + 40 + 30 + 4 * 3 + 3 * 3 + 60 + 36
     )
     chosen["torch"] += (data_merged + merged_first) * 2 // 3 * 2 // 3 + 2 * 3 * 3
-    chosen["torch"] += 60 + 47 + 18  # depthwise with channels first, tf32, merged weights
+    chosen["torch"] += 60 + 47 + 3 + 18  # depthwise with channels first, tf32, merged weights
     chosen["two_stage"] = merged + two_stage_rows
     depthwise += 2 * 30 + 2 * 3 * 3
     assert sizes == {"full": full, "depthwise": depthwise, "narrow": narrow, **chosen}
@@ -200,7 +201,8 @@ def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
     every = [instance for instance in expansion.instances if instance.family == "wavelet_tma"]
     made = [instance for instance in every if instance.elem_bytes == 2]
     of_weight = [instance for instance in made if instance.operation == BWD_WEIGHT]
-    assert {instance.name for instance in every} == members and len(of_weight) == 81
+    assert {instance.name for instance in every} == members and len(of_weight) == 117
+    made = [instance for instance in made if instance.channels_last]
     tiles = {(128, 256): 4, (128, 192): 5, (128, 128): 6, (64, 256): 5, (64, 128): 6}
     few_channels = {(128, 64): 6, (64, 64): 6}
     deep = [i for i in made if i.stages > 6]
@@ -389,6 +391,9 @@ def is_default_depthwise(i: Instance) -> bool:
     return own and i.dtype in ("f16", "bf16", "f32") and (i.m_per_block, i.n_per_block, i.stages) == (*tile, 1)
 
 
+TILES_OF_PYTORCHS = ((128, 128), (64, 64), (16, 32))
+
+
 def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
     expansion = default_expansion()
     expected = [
@@ -400,7 +405,7 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
         or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
         or is_usual_tile(i)
         or (i.layout in (NHWGC, PYTORCHS, "NGCW/GKCX/NGKW") and is_default_two_stage(i))
-        or (i.layout == PYTORCHS and (i.m_per_block, i.n_per_block) in ((128, 128), (64, 64), (16, 32)))
+        or (i.layout == PYTORCHS and (i.m_per_block, i.n_per_block) in TILES_OF_PYTORCHS and not i.uses_tma)
         or (i.family == "depthwise" and i.layout in (NHWGC, PYTORCHS) and i.dtype in ("f16", "bf16", "f32"))
         or (i.family == "xdl" and is_default_narrow(i))
         or (i.family == "depthwise" and is_default_depthwise(i))

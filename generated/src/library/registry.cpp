@@ -40,6 +40,7 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_inst
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances();
@@ -132,6 +133,7 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances();
@@ -222,6 +224,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances();
@@ -273,6 +276,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(),
@@ -365,6 +369,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(),
@@ -455,6 +460,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(),

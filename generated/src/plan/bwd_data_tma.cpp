@@ -31,11 +31,11 @@ std::string check_walks(const Problem& p, const BwdDataArgs& a) {
 
 }  // namespace
 
-int copied_rows(const Problem& p, int elem_bytes) {
-    const int step = step_of(elem_bytes);
-    const int most = 128 / elem_bytes;
+int copied_rows(const BwdDataTraits& t, const Problem& p) {
+    const int step = step_of(t.elem_bytes);
+    const int most = 128 / t.elem_bytes;
     const int64 channels = p.out_channels();
-    if(p.groups() == 1)
+    if(p.groups() == 1 || t.copies_planes())  // zeros follow the last channel
         return static_cast<int>(divide_up(channels, divide_up(channels, most) * step)) * step;
     int rows = most;
     while(rows > step && channels % rows != 0)
@@ -47,6 +47,8 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
     if(a.sub_gemms > kMostSubGemms)
         return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
                                        number(kMostSubGemms) + " tensor maps of a kernel");
+    if(t.copies_planes())
+        return check_planes(t, p.out);
     if(const int step = step_of(t.elem_bytes); p.groups() > 1 && p.out_channels() % step != 0)
         return refuse("tma-limits", "K " + number(p.out_channels()) + " of several groups is not a multiple of " +
                                         number(step) + ", the channels that are multiplied at once");
@@ -69,7 +71,7 @@ bool needs_repack(const BwdDataTraits& t, const Problem& p) {
     bool addressed = true;
     for(int index = 0; index < 3 + p.ndim; ++index)
         addressed = addressed && (index == 2 || p.out.lengths[index] == 1 || aligned(p.out.strides[index], t));
-    return t.tma && !addressed;
+    return t.tma && !t.copies_planes() && !addressed;
 }
 
 std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
@@ -119,16 +121,16 @@ SubGemm sub_gemm_of(const BwdDataArgs& a, int number, int ndim) {
 }  // namespace
 
 int persistent_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
-    const TileWork work = work_of(t, a, p.ndim);
+    const TileWork work = work_of(t, a, t.kernel_ndim());
     // The stationary part of the weight must fit LDS.
     const int64 least = t.weight_rows > 0 ? divide_up(work.k_tiles, t.weight_rows / a.tap_rows) : 1;
     const int64 wanted = p.split_k > 0 ? p.split_k : alike(a) ? split_to_fill(work, compute_units) : 1;
     return static_cast<int>(std::max(least, std::min(wanted, work.k_tiles)));
 }
 
-BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int split_k, int compute_units) {
+BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, int split_k, int compute_units) {
     BwdDataUnits units{};
-    const TileWork work = work_of(t, a, p.ndim);
+    const TileWork work = work_of(t, a, t.kernel_ndim());
     const auto tapped = static_cast<int32>(a.blocks_with_taps);
     units.tiles = static_cast<int32>(grid_size(a));
     units.sub_gemm_count = units.tiles / (a.m_tiles * a.n_tiles * a.groups);
@@ -145,8 +147,8 @@ BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Proble
     units.groups = Divider::by(a.groups);
     units.m_tiles = Divider::by(a.m_tiles);
     for(int number = 0; number < a.sub_gemms; ++number)
-        units.sub_gemms[number] = sub_gemm_of(a, number, p.ndim);
-    const int64 sums = sums_of(t.truncates, most_taps(a, p.ndim) * a.k);
+        units.sub_gemms[number] = sub_gemm_of(a, number, t.kernel_ndim());
+    const int64 sums = sums_of(t.truncates, most_taps(a, t.kernel_ndim()) * a.k);
     units.k_tiles_per_chunk = static_cast<int32>(divide_up(divide_up(work.k_tiles, split_k), divide_up(sums, split_k)));
     return units;
 }

@@ -101,6 +101,10 @@ int64 chunk_rows(const BwdWeightTraits& t, const Problem& p, int64 most) {
 }
 
 std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
+    if(t.copies_planes()) {
+        const std::string reason = check_planes(t, p.in);
+        return reason.empty() ? check_planes(t, p.out) : reason;
+    }
     for(int d = 0; d < p.ndim; ++d) {
         const int64 last = (p.out.lengths[3 + d] - 1) * p.strides[d] - p.left_pads[d];
         const std::string reason = check_walk(p.ndim, d, -p.left_pads[d], last - p.in.lengths[3 + d] + 1,
@@ -159,8 +163,8 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
 
 // `p`: with merged groups.
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
-    if(p.gemm_k() > INT_MAX - 4096)
-        return refuse("gemm-k-size", "images * output positions = " + number(p.gemm_k()) + " does not fit 31 bits");
+    if(const int64 rows = rows_of_k(t, p); rows > INT_MAX - 4096)
+        return refuse("gemm-k-size", "images * output positions = " + number(rows) + " does not fit 31 bits");
     if(tap_columns(t, p) * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
     if(t.tma) {
@@ -360,7 +364,7 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& problem, int sp
     a.n = static_cast<int32>(p.in_channels() * p.taps());
     a.tap_columns = static_cast<int32>(tap_columns(t, p));
     a.columns = static_cast<int32>(a.tap_columns * p.taps());
-    a.k = static_cast<int32>(p.gemm_k());
+    a.k = static_cast<int32>(rows_of_k(t, p));
     a.m_tiles = ceil_div(a.m, t.m_per_block);
     a.n_tiles = ceil_div(t.is_halo() ? a.c : a.columns, t.n_per_block);
     a.groups = static_cast<int32>(problem.groups());

@@ -98,7 +98,8 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
                       // fit
     };
     const std::array<Role, 3> roles{{
-        {"a-vector", "a-alignment", t.roles.a, t.row_vector > 1 ? 1 : t.a_vector, t.elem_bytes, t.tma},
+        {"a-vector", "a-alignment", t.roles.a, t.row_vector > 1 ? 1 : t.a_vector, t.elem_bytes,
+         t.tma && !t.copies_planes()},
         {"b-vector", "b-alignment", t.roles.b, copies_weight(t, p) ? 1 : t.b_vector, t.elem_bytes, false},
         {"c-vector", "c-alignment", t.roles.c, t.c_vector, t.written_bytes, false},
     }};
@@ -115,6 +116,13 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
                 check_multiple(role.alignment_rule, (std::string("the ") + word_of(role.tensor) + " address").c_str(),
                                address_of(at.of(role.tensor)), std::min(16, role.vector * role.bytes));
     return reason;
+}
+
+std::string check_planes(const InstanceTraits& t, const Tensor& tensor) {
+    for(int index = 0; index < 3; ++index)
+        if(tensor.lengths[index] > 1 && tensor.strides[index] >= (int64{1} << 40) / t.elem_bytes)
+            return refuse("tma-limits", "groups, images or channels are 2^40 or more bytes apart");
+    return {};
 }
 
 std::string check_walk(int ndim, int dimension, int64 lowest, int64 highest, int64 tap) {

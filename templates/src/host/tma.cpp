@@ -128,6 +128,9 @@ void TmaUnit::start(int id, const TmaRequest& request) {
     if(request.target % 128 != 0)
         lds.fail("a copy to address " + std::to_string(request.target) + ", which is not a multiple of 128, " +
                  lds.said(access));
+    if(!map.im2col && request.position[0] * map.strides[0] % 16 != 0)  // an illegal instruction on an H100
+        lds.fail("a copy from element " + std::to_string(request.position[0]) +
+                 " of a row on, which is not a multiple of 16 bytes, " + lds.said(access));
     const int64 reach = map.box[0] * map.strides[0];
     if(map.swizzled && reach != 128)
         lds.fail("a copy of rows of " + std::to_string(reach) + " bytes in 128-byte swizzle, " + lds.said(access));

@@ -14,6 +14,7 @@ namespace {
 constexpr int64 kMaxTileBytes = 0x7ffffff0;   // of a window of global memory
 constexpr int64 kMaxStep = 65535;             // limit of strides: products of two residues fit 32 bits
 constexpr int64 kMaxBlocks = int64{1} << 32;  // limit of threads too
+constexpr int kBoxPositions = 64;             // of a copy by TMA
 
 std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
     std::string reason = check_pointwise(t, p);
@@ -110,10 +111,12 @@ std::string set_lengths(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p
     a.images = static_cast<int32>(joined ? 1 : p.images());
     if(pointwise && p.gemm_k() > kMostRows)
         return refuse("gemm-m-size", "images * positions = " + number(p.gemm_k()) + " does not fit 31 bits");
-    for(int d = 0; d < (pointwise ? 1 : p.ndim); ++d)
+    for(int d = 0; d < t.kernel_ndim(); ++d)
         set_dimension(a, p, d);
     if(pointwise) {
-        a.in_length[0] = a.out_length[0] = static_cast<int32>(p.gemm_k() / a.images);
+        a.positions = static_cast<int32>(p.gemm_k() / a.images);
+        a.in_length[0] = a.out_length[0] =
+            t.copies_planes() ? ceil_div(a.positions, kBoxPositions) * kBoxPositions : a.positions;
         a.dilation[0] = a.shift[0] = 1;
     }
     return {};
@@ -126,7 +129,7 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
     a.tap_rows = t.k_per_block;
     a.tile_taps = 1;
     if(t.tma) {
-        a.tap_rows = copied_rows(p, t.elem_bytes);
+        a.tap_rows = copied_rows(t, p);
         a.k_chunks = ceil_div(a.k, a.tap_rows);
         return;
     }
@@ -316,11 +319,11 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
         return reason;
     const int workgroups = compute_units * t.resident;
     plan.split_k = persistent_split_k(t, a, p, workgroups);
-    plan.units = units_of(t, a, p, plan.split_k, workgroups);
+    plan.units = units_of(t, a, plan.split_k, workgroups);
     const TileSchedule& schedule = plan.units.schedule;
     if(int64{schedule.stream_k_tiles} * schedule.splits > kMostRows)
         return refuse("workspace-size", "split_k " + number(plan.split_k) + " makes too many units of work");
-    const bool pieces = most_taps(a, p.ndim) * a.k_chunks > plan.units.k_tiles_per_chunk;
+    const bool pieces = most_taps(a, t.kernel_ndim()) * a.k_chunks > plan.units.k_tiles_per_chunk;
     plan.workspace.partial_bytes = partial_slots(schedule, pieces, workgroups * t.consumers) * t.m_per_block *
                                    t.n_per_block * int64{sizeof(float)};
     return {};
@@ -361,7 +364,7 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     if(t.groups_to_merge > 1)
         plan.args.merged = merged_input_groups(own, p);
     plan.reason = t.plan_family != nullptr ? t.plan_family(plan, t, p, fusion, at, compute_units)
-                                           : plan_tiles(plan, t, p, pointwise ? 1 : p.ndim, compute_units);
+                                           : plan_tiles(plan, t, p, t.kernel_ndim(), compute_units);
     if(!plan.reason.empty())
         return plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)

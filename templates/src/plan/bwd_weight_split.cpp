@@ -24,7 +24,7 @@ Work work_of(const BwdWeightTraits& t, const Problem& problem) {
     int64 tiles = 0;
     if(__builtin_mul_overflow(m_tiles * n_tiles, p.groups(), &tiles))
         tiles = int64{1} << 62;
-    return {tiles, divide_up(p.gemm_k(), t.k_per_block)};
+    return {tiles, divide_up(rows_of_k(t, p), t.k_per_block)};
 }
 
 TileWork tile_work(const BwdWeightTraits& t, const Work& work) {
@@ -41,6 +41,10 @@ int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
 int64 tap_columns(const BwdWeightTraits& t, const Problem& p) {
     constexpr int64 box = 64;
     return t.persistent && p.taps() > 1 ? divide_up(p.in_channels(), box) * box : p.in_channels();
+}
+
+int64 rows_of_k(const BwdWeightTraits& t, const Problem& p) {
+    return t.copies_planes() ? p.images() * divide_up(p.out_positions(), t.k_per_block) * t.k_per_block : p.gemm_k();
 }
 
 int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {
@@ -79,7 +83,7 @@ int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
 int64 sums(const BwdWeightTraits& t, const Problem& p) { return sums_of(t.truncates, p.gemm_k()); }
 
 int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
-    const int64 tiles = divide_up(divide_up(p.gemm_k(), t.k_per_block), split_k);
+    const int64 tiles = divide_up(divide_up(rows_of_k(t, p), t.k_per_block), split_k);
     return divide_up(tiles, divide_up(sums(t, p), split_k));
 }
 
@@ -87,7 +91,7 @@ bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     // Boxes begin at multiples of 16 bytes in the channels of all groups.
     const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
     const bool boxes = aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0]));
-    return t.tma && !boxes && buffered_bytes(t, p) == 0;
+    return t.tma && !t.copies_planes() && !boxes && buffered_bytes(t, p) == 0;
 }
 
 int64 partial_bytes(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args, int compute_units) {

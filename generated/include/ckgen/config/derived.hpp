@@ -269,7 +269,7 @@ struct TmaDerived : Config {
     static constexpr int weight_rows = 0;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
     static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * elem_bytes;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0);  // Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.
-    static constexpr int lds_store_bytes = (a_k_major ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
+    static constexpr int lds_store_bytes = ((a_k_major == b_k_major && c_m_major == 0) ? 0 : 16 * 2 * min_of(n_per_block, 128));  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.
     static constexpr int lds_bytes = (stages * (lds_stage_bytes + 16) + lds_beside_stages + 15) / 16 * 16;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
@@ -312,7 +312,7 @@ struct StationaryDerived : Config {
     static constexpr int weight_rows = 65536 / n_per_block;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
     static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * elem_bytes;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
     static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0);  // Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.
-    static constexpr int lds_store_bytes = (a_k_major ? 16 * 2 * min_of(n_per_block, 128) : 0);  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
+    static constexpr int lds_store_bytes = ((a_k_major == b_k_major && c_m_major == 0) ? 0 : 16 * 2 * min_of(n_per_block, 128));  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.
     static constexpr int lds_bytes = (stages * (lds_stage_bytes + 16) + lds_beside_stages + 15) / 16 * 16;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.

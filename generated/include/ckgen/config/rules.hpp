@@ -282,10 +282,10 @@ struct BwdWeightDlArchRules {
 template <class D>
 struct BwdWeightTmaRules {
     static constexpr auto a_vector = D::a_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto stages = D::stages;
-    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
@@ -297,12 +297,12 @@ struct BwdWeightTmaRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector == 8 && b_vector == 8 && c_vector == 2, "tma-vectors: A and B are copied in units of 8 channels, C is written in pairs");
+    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && ((D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && c_vector == 8)), "tma-vectors: A and B have units of 16 bytes; C is written in pairs, with positions side by side in blocks of 8");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
-    static_assert(elem_bytes == 2 || as_stored == 1, "tma-weight-tf32: backward weight has no instances of f32_comp_tf32");
-    static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
-    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
+    static_assert(elem_bytes == 2 || as_stored == 1 || !D::Layout::channels_last, "tma-weight-tf32: backward weight has instances of f32_comp_tf32 only where positions are side by side");
+    static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
@@ -344,7 +344,7 @@ struct BwdWeightHaloRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
     static_assert(elem_bytes == 2 || as_stored == 1, "tma-tf32: families stationary and halo have elements of 16 bits");
-    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
@@ -701,8 +701,9 @@ struct BwdDataTmaRules {
     static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && c_vector * c_bytes == 16, "tma-data-vectors: A, B and C have units of 16 bytes");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
-    static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
-    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
+    static_assert(elem_bytes == 2 || as_stored == 1 || D::Layout::channels_last, "tma-data-tf32: backward data has instances of f32_comp_tf32 only with the channels last");
+    static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
@@ -743,8 +744,8 @@ struct BwdDataStationaryRules {
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
     static_assert(elem_bytes == 2 || as_stored == 1, "tma-tf32: families stationary and halo have elements of 16 bits");
-    static_assert(!D::Layout::groups_outermost && D::Layout::channels_last, "tma-layout: the layout has the channels last and the groups beside them, as in NHWGC");
-    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
+    static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
@@ -787,7 +788,7 @@ struct BwdDataHaloRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
     static_assert(elem_bytes == 2 || as_stored == 1, "tma-tf32: families stationary and halo have elements of 16 bits");
-    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "tma-spec: conv_spec is Default and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");

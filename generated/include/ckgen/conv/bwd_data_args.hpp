@@ -63,6 +63,7 @@ struct BwdDataArgs {
 
     int32 filter[3], stride[3], dilation[3], pad[3];
     int32 out_length[3], in_length[3];
+    int32 positions;                      // of an image, where its rows of GEMM-M are a multiple of a box of positions
     int32 common[3], tilde[3], shift[3];  // common: gcd(stride, dilation)
     int32 inverse[3];                     // inverse of shift modulo tilde: gives the class of a position
     MergedInputGroups merged;             // only instances that merge groups read it

@@ -28,6 +28,7 @@ void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(std::v
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16>>>& instances);
@@ -75,6 +76,7 @@ void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_bf16_instances(s
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
+void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>>& instances);
@@ -130,6 +132,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16>>>& instances);
@@ -237,6 +240,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32>>) {
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_comp_tf32_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16>>) {
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkzyxc_ngkdhw_bf16_instances(instances);
         }
@@ -270,6 +276,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32_comp_tf32>>) {
+            add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_comp_tf32_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16>>) {
             add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkyxc_ngkhw_bf16_instances(instances);
         }
@@ -299,6 +308,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances(instances);
             add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32_comp_tf32>>) {
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_comp_tf32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKXC_NGKW, dtype::bf16>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkxc_ngkw_bf16_instances(instances);

@@ -9,7 +9,7 @@
 #include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/epilogue/wgmma_input_store.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
-#include "ckgen/pipeline/tma_roles.hpp"
+#include "ckgen/pipeline/bwd_data_tma_roles.hpp"
 
 namespace ckgen::pipeline {
 
@@ -26,9 +26,9 @@ struct WaveletTmaBwdDataArgs {
     int32 out_group_channels;
 };
 
-// As in pipeline/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
+// What the load role copies: see pipeline/bwd_data_tma_roles.hpp.
 template <class D>
-struct WaveletTmaBwdDataLoadRole {
+struct WaveletTmaBwdDataCopies {
     using Args = WaveletTmaBwdDataArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
     using Tile = conv::BwdDataTile<ndim>;
@@ -36,32 +36,6 @@ struct WaveletTmaBwdDataLoadRole {
     template <int Rows>
     using Wei = atom::SwizzledTile<typename D::Out, Rows, 64>;
 
-    static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
-        const bool leader = platform::elect_lane(thread);
-        const conv::UnitRun run = tma_units<D>(thread, args.units.schedule);
-        TmaWeight weight;
-        for(int u = run.first; u < run.end; u += run.step) {
-            const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
-            if(tile.k_tiles == 0)
-                continue;
-            const platform::TensorMap& out = args.out[tile.sub_gemm];
-            const bool changes = D::weight_rows > 0 && weight.changes(tile);
-            if(changes && weight.changed > 1)
-                platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
-            const Rows rows(args, tile);
-            Step step(args, tile);
-            for(int k = 0; k < tile.k_tiles; ++k, ring.next(), step.advance(args, tile)) {
-                if constexpr(D::weight_rows > 0)
-                    if(changes && leader)
-                        copy_weight_to_stay(args, ring, tile, step, k);
-                platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
-                if(leader)
-                    copy_tile(args, ring, out, tile, rows, step);
-            }
-        }
-    }
-
-private:
     // The first output position of the tile's rows under the last tap of its sub-GEMM; innermost first.
     struct Rows {
         int position[ndim], image;
@@ -121,13 +95,13 @@ private:
         }
     };
 
-    static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const platform::TensorMap& out,
-                                       const Tile& tile, const Rows& rows, const Step& step) {
+    static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
+                                       const Step& step) {
         const int weight_bytes = D::weight_rows > 0     ? 0
                                  : kTransposesWeight<D> ? D::n_per_block * 128
                                                         : D::n_per_block * 2 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
-        platform::tma_load_im2col<ndim>(ring.data(), out, ring.full(),
+        platform::tma_load_im2col<ndim>(ring.data(), args.out[tile.sub_gemm], ring.full(),
                                         tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
                                         step.offset);
         if constexpr(kTransposesWeight<D>)
@@ -145,49 +119,14 @@ private:
             platform::tma_load_nd(target + j * Wei<Rows>::bytes, args.wei, full, step.column + 64 * j, step.channel,
                                   tile.group, 0);
     }
-    static CKGEN_DEVICE void copy_weight_to_stay(const Args& args, const TmaRing<D>& ring, const Tile& tile,
-                                                 const Step& step, int k) {
-        platform::mbarrier_expect(ring.weight_full(k), D::n_per_block * 2 * args.problem.tap_rows);
-        copy_weight<D::weight_rows>(args, TmaRing<D>::weight() + static_cast<uint32>(k * args.problem.tap_rows * 128),
-                                    ring.weight_full(k), tile, step);
-    }
 };
 
 template <class D>
-struct WaveletTmaBwdDataView {
-    static constexpr bool plans_ahead = D::d_tensors == 0;
+struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, epilogue::WgmmaInputStore<D>> {
     using Args = WaveletTmaBwdDataArgs<D>;
-    using Tile = conv::BwdDataTile<D::Layout::ndim>;
-    static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }
-    static CKGEN_DEVICE float* partials(const Args& args) { return args.problem.partial; }
-    static CKGEN_DEVICE int chunk(const Args& args) { return args.units.k_tiles_per_chunk; }
-    static CKGEN_DEVICE Tile unit(const Args& args, int number) {
-        return Tile::template of_unit<D>(args.problem, args.units, number);
-    }
-    static CKGEN_DEVICE Tile tile(const Args& args, int number) {
-        return Tile::template of_tile<D>(args.problem, args.units, number);
-    }
-    static CKGEN_DEVICE int rows(const Args&, const Tile& tile) { return tile.rows; }
-
-    struct Store : epilogue::WgmmaInputStore<D> {
-        CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
-            : epilogue::WgmmaInputStore<D>(thread, args.problem, args.units, tile, id, lds_of_warp(thread)) {}
-        static CKGEN_DEVICE void prefetch(const Args& args, const Tile& tile, int id) {
-            epilogue::WgmmaInputStore<D>::prefetch(args.problem, args.units, tile, id);
-        }
-
-    private:
-        static_assert(D::lds_store_bytes == epilogue::WgmmaInputStore<D>::lds_bytes, "of a warp");
-        static CKGEN_DEVICE int lds_of_warp(const platform::Thread& thread) {
-            return TmaRing<D>::end_byte() + (thread.uniform(thread.thread_id() / 32) - 4) * D::lds_store_bytes;
-        }
-    };
 
     // A row of A is a position of the sub-GEMM, a row of B an output channel.
     static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / step; }
-    static CKGEN_DEVICE uint32 weight_tile_bytes(const Args& args) {
-        return static_cast<uint32>(args.problem.tap_rows) * 128;
-    }
     template <int Steps>
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
         using T = typename D::ComputeA;
@@ -213,7 +152,8 @@ private:
 };
 
 template <class D>
-struct WaveletTmaBwdDataKernel : TmaRoles<D, WaveletTmaBwdDataView<D>, WaveletTmaBwdDataLoadRole<D>> {
+struct WaveletTmaBwdDataKernel
+    : TmaRoles<D, WaveletTmaBwdDataView<D>, BwdDataTmaLoadRole<D, WaveletTmaBwdDataCopies<D>>> {
     using T = typename D::ComputeA;
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = D::Layout::ndim;

@@ -4,9 +4,8 @@
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
-#include "ckgen/epilogue/wgmma_store.hpp"
-#include "ckgen/load/bwd_weight_view.hpp"
 #include "ckgen/pipeline/tma_roles.hpp"
+#include "ckgen/pipeline/weight_tma_view.hpp"
 
 namespace ckgen::pipeline {
 
@@ -121,26 +120,9 @@ private:
 };
 
 template <class D>
-struct WaveletTmaView {
-    static constexpr bool plans_ahead = true;
-    using Args = WaveletTmaArgs<D>;
-    using Tile = conv::BwdWeightTile;
-    static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.problem.schedule; }
-    static CKGEN_DEVICE float* partials(const Args& args) { return args.problem.partial; }
-    static CKGEN_DEVICE int chunk(const Args& args) { return args.problem.k_tiles_per_chunk; }
-    static CKGEN_DEVICE Tile unit(const Args& args, int number) { return Tile::of_unit<D>(args.problem, number); }
-    static CKGEN_DEVICE Tile tile(const Args& args, int number) {
-        return Tile::of_block<D>(args.problem, static_cast<uint32>(number));
-    }
-    static CKGEN_DEVICE int rows(const Args& args, const Tile&) { return args.problem.m; }
-
-    struct Store : epilogue::WgmmaStore<D> {
-        CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
-            : epilogue::WgmmaStore<D>(thread, args.problem, tile, id) {}
-        static CKGEN_DEVICE void prefetch(const Args&, const Tile&, int) {}
-    };
+struct WaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
     // A row of both operands is a position of GEMM-K.
-    static CKGEN_DEVICE constexpr int steps(const Args&) { return D::k_per_block / 16; }
+    static CKGEN_DEVICE constexpr int steps(const WaveletTmaArgs<D>&) { return D::k_per_block / 16; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
         const atom::SwizzledTile<typename D::Out, D::k_per_block, 64> a_tile(a), b_tile(b);
@@ -154,8 +136,6 @@ struct WaveletTmaView {
 template <class D>
 struct WaveletTmaKernel : TmaRoles<D, WaveletTmaView<D>, WaveletTmaLoadRole<D>> {
     using T = typename D::Out;
-    static constexpr int ndim = D::Layout::ndim;
-    static constexpr int rows_per_copy = D::k_per_block;
 };
 
 }  // namespace ckgen::pipeline

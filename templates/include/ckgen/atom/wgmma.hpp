@@ -1,6 +1,6 @@
 // wgmma: one warpgroup multiplies 64 rows of A with N columns of B from shared memory, 32 bytes of GEMM-K at a time: 16
-// positions of f16 and bf16, 8 of tf32. 16-bit operands have the order of channels-last tensors, without a
-// transposition: B is MN-major, A either MN-major or K-major (the last two immediates). Operands of tf32 are K-major.
+// positions of f16 and bf16, 8 of tf32. 16-bit operands have the order of the tensors, without a transposition: each is
+// MN-major or K-major (the last two immediates). Operands of tf32 are K-major.
 // PTX ISA 9.0, 9.7.15: wgmma.mma_async, matrix descriptors (9.7.15.5.1), 128-byte swizzle, accumulator layout.
 #pragma once
 
@@ -37,7 +37,8 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "}, %12, %13, accumulate, 1, 1" ORDER ";\n}" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate), \
+        "n"(B == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_64(SHAPE, ORDER) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %35, 0;\n" \
@@ -49,7 +50,8 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
         "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
         "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate), \
+        "n"(B == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_96(SHAPE, ORDER) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %51, 0;\n" \
@@ -64,7 +66,8 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
         "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
         "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate), \
+        "n"(B == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_128(SHAPE, ORDER) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %67, 0;\n" \
@@ -82,7 +85,8 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), \
         "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
         "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate), \
+        "n"(B == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_192(SHAPE, ORDER) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %99, 0;\n" \
@@ -106,7 +110,8 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), \
         "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), \
         "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate), \
+        "n"(B == Major::mn ? 1 : 0))
 #define CKGEN_WGMMA_256(SHAPE, ORDER) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %131, 0;\n" \
@@ -136,7 +141,8 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]), \
         "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), \
         "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127]) \
-        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate))
+        : "l"(a), "l"(b), "n"(A == Major::mn ? 1 : 0), "r"(accumulate), \
+        "n"(B == Major::mn ? 1 : 0))
 // The instruction for the element type. ORDER: the operands that tell the orders of A and B, which tf32 does not have.
 #define CKGEN_WGMMA(N, ORDER) \
     if constexpr(IsSame<T, tf32_t>::value) { \
@@ -148,25 +154,25 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
     }
 // clang-format on
 
-// d += A * B for m64, N columns and 32 bytes of GEMM-K. a, b: descriptors. T: half_t or bhalf_t with B in MN order, or
+// d += A * B for m64, N columns and 32 bytes of GEMM-K. a, b: descriptors. T: half_t or bhalf_t in any orders, or
 // tf32_t with both operands in K order.
 template <class T, int N, Major A = Major::mn, Major B = Major::mn>
 CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b, int accumulate = 1) {
     static_assert(N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256,
                   "the column counts that instances use");
-    static_assert(B == (IsSame<T, tf32_t>::value ? Major::k : Major::mn), "the orders that instances use");
+    static_assert(!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k), "wgmma takes tf32 K-major only");
     if constexpr(N == 24) {
-        CKGEN_WGMMA(24, ", %14, 1")
+        CKGEN_WGMMA(24, ", %14, %16")
     } else if constexpr(N == 64) {
-        CKGEN_WGMMA(64, ", %34, 1")
+        CKGEN_WGMMA(64, ", %34, %36")
     } else if constexpr(N == 96) {
-        CKGEN_WGMMA(96, ", %50, 1")
+        CKGEN_WGMMA(96, ", %50, %52")
     } else if constexpr(N == 128) {
-        CKGEN_WGMMA(128, ", %66, 1")
+        CKGEN_WGMMA(128, ", %66, %68")
     } else if constexpr(N == 192) {
-        CKGEN_WGMMA(192, ", %98, 1")
+        CKGEN_WGMMA(192, ", %98, %100")
     } else {
-        CKGEN_WGMMA(256, ", %130, 1")
+        CKGEN_WGMMA(256, ", %130, %132")
     }
 }
 #undef CKGEN_WGMMA

@@ -69,7 +69,7 @@ BwdDataTensor d_tensor(const BwdDataTraits& t, const DTensorTraits& traits, cons
 
 // With TMA: number of channels of a tap per tile of GEMM-K: 128 bytes, or a smaller multiple of 32 bytes that fits K
 // better. With several groups it divides K, because the channels of the next group follow those of a group.
-int copied_rows(const Problem& p, int elem_bytes);
+int copied_rows(const BwdDataTraits& t, const Problem& p);
 // Refuses problems that tensor maps cannot describe.
 std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const BwdDataArgs& a);
 // True if the output is first repacked to rows that TMA can address; its strides in the plan are then those of the
@@ -80,6 +80,6 @@ std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem
 // For persistent kernels: the split_k that a run uses (the problem's own, or for -1 that of split_to_fill()), and the
 // units of work.
 int persistent_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units);
-BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int split_k, int compute_units);
+BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, int split_k, int compute_units);
 
 }  // namespace ckgen::conv

@@ -39,6 +39,9 @@ Problem with_merged_groups(const BwdWeightTraits& traits, const Problem& problem
 // no whole boxes, as its columns are the last.
 int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);
 
+// Rows of GEMM-K: all output positions, or where TMA copies planes those of each image in whole tiles.
+int64 rows_of_k(const BwdWeightTraits& traits, const Problem& problem);
+
 // The split_k that a run uses: the problem's own, or for -1 the planner's choice. Kernels that compute a split in one
 // sum get at least sums() splits. The planner chooses
 //   for most kernels fill_twice(),

@@ -45,6 +45,10 @@ struct InstanceTraits {
     std::vector<DTensorTraits> d;
     int scalars;  // of the function
 
+    // TMA copies boxes of neighbouring positions of an image: pointwise filters, channels not last.
+    bool copies_planes() const { return tma && !channels_last(order.in, ndim); }
+    // Dimensions of positions that a kernel of backward data distinguishes.
+    int kernel_ndim() const { return conv_spec == ConvSpec::Filter1x1Stride1Pad0 ? 1 : ndim; }
     bool is_halo() const { return halo.lds_bytes > 0; }
     bool is_depthwise() const { return depthwise.vector > 0; }
 };
@@ -116,6 +120,8 @@ std::string check_vectors(const InstanceTraits& traits, const Problem& problem, 
 // Refuses a dimension that a tensor map in im2col order cannot describe: the corners of the box that the first tap
 // reads are too far outside the image, or another tap is too far from the first.
 std::string check_walk(int ndim, int dimension, int64 lowest_corner, int64 highest_corner, int64 tap);
+// Refuses a tensor whose images or groups are too far apart for the tensor map of its planes.
+std::string check_planes(const InstanceTraits& traits, const Tensor& tensor);
 inline constexpr char kFarGroups[] = "the channels of all groups of a position reach over more than 2^31 elements";
 
 }  // namespace ckgen::conv

@@ -75,21 +75,31 @@ inline void prefetch_sector(const void*) {}
 // arrived. `lanes` divides the workgroup. Like Thread::collective, for groups other than a logical wave.
 void collective_of(int lanes, void* payload, void (*execute)(void* const* payloads), Site site);
 
-// Four 8x8 matrices of a warp: lanes hold pairs of their elements, and each lane stores a row.
+// Four 8x8 matrices of a warp: lanes hold pairs of their elements, and each lane stores a row, of the transposed
+// matrices a column.
+template <bool Transposed>
 struct MatrixRow {
     uint32 pairs[4];
     Vec<uint32, 4> row;
 
     static void execute(void* const* lanes) {
         const auto of = [&](int lane) -> MatrixRow& { return *static_cast<MatrixRow*>(lanes[lane]); };
+        const auto element = [&](int matrix, int row, int column) {
+            return of(row * 4 + column / 2).pairs[matrix] >> column % 2 * 16 & 0xffffu;
+        };
         for(int lane = 0; lane < 32; ++lane)
-            for(int word = 0; word < 4; ++word)
-                of(lane).row[word] = of(lane % 8 * 4 + word).pairs[lane / 8];
+            for(int word = 0; word < 4; ++word) {
+                const int at = lane % 8, matrix = lane / 8;
+                of(lane).row[word] = Transposed
+                                         ? element(matrix, 2 * word, at) | element(matrix, 2 * word + 1, at) << 16
+                                         : of(at * 4 + word).pairs[matrix];
+            }
     }
 };
-inline void store_matrices(const Thread& thread, int byte_offset, const uint32 (&r)[4], Site site = Site::here()) {
-    MatrixRow mine{{r[0], r[1], r[2], r[3]}, {}};
-    collective_of(32, &mine, &MatrixRow::execute, site);
+template <bool Transposed = false>
+void store_matrices(const Thread& thread, int byte_offset, const uint32 (&r)[4], Site site = Site::here()) {
+    MatrixRow<Transposed> mine{{r[0], r[1], r[2], r[3]}, {}};
+    collective_of(32, &mine, &MatrixRow<Transposed>::execute, site);
     thread.lds_store(byte_offset, mine.row, site);
 }
 

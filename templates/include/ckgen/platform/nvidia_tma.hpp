@@ -139,12 +139,18 @@ CKGEN_DEVICE void load_matrices(uint32 address, uint32 (&r)[4]) {
 
 // stmatrix.x4 stores four 8x8 matrices of 16-bit elements. Lane i gives the address of row i % 8 of matrix i / 8, 16
 // bytes in the workgroup's LDS. Register j of lane i holds columns i % 4 * 2 and i % 4 * 2 + 1 of row i / 4 of matrix
-// j. PTX ISA 9.0, 9.7.14.5.16.
+// j; if Transposed, rows i % 4 * 2 and i % 4 * 2 + 1 of column i / 4. PTX ISA 9.0, 9.7.14.5.16.
+template <bool Transposed = false>
 CKGEN_DEVICE void store_matrices(const Thread&, int byte_offset, const uint32 (&r)[4]) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(
-                     lds_start() + static_cast<uint32>(byte_offset)),
-                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-                 : "memory");
+    const uint32 address = lds_start() + static_cast<uint32>(byte_offset);
+    if constexpr(Transposed)
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(r[0]),
+                     "r"(r[1]), "r"(r[2]), "r"(r[3])
+                     : "memory");
+    else
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(r[0]),
+                     "r"(r[1]), "r"(r[2]), "r"(r[3])
+                     : "memory");
 }
 
 // setmaxnreg moves registers between roles. Every thread of a warpgroup executes it, and the kernel must be compiled to

@@ -20,6 +20,28 @@ struct BoxMap {
     int box_channels, box_columns, box_rows, column_step, row_step;
 };
 
+// The boxes of a tensor whose neighbouring positions are side by side: box_positions positions of box_channels channels
+// of a group and an image. The stride of a dimension of size 1 may be anything.
+struct PlaneSizes {
+    int64 positions, channels, groups, images;
+};
+inline BoxMap plane_boxes(const PlaneSizes& sizes, int64 channel_bytes, int64 group_bytes, int64 image_bytes,
+                          int box_positions, int box_channels) {
+    const auto stride = [](int64 size, int64 bytes) { return size > 1 ? bytes : 16; };
+    BoxMap box{};
+    box.channels = sizes.positions;
+    box.columns = sizes.channels;
+    box.rows = sizes.groups;
+    box.images = sizes.images;
+    box.column_bytes = stride(sizes.channels, channel_bytes);
+    box.row_bytes = stride(sizes.groups, group_bytes);
+    box.image_bytes = stride(sizes.images, image_bytes);
+    box.box_channels = box_positions;
+    box.box_columns = box_channels;
+    box.box_rows = box.column_step = box.row_step = 1;
+    return box;
+}
+
 // A channels-last image tensor, read in the order of a convolution's positions. Spatial arrays are innermost first.
 struct Im2colMap {
     int ndim;

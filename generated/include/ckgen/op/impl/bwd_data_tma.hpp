@@ -5,6 +5,7 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/pipeline/bwd_data_planes_tma.hpp"
 #include "ckgen/pipeline/bwd_data_wavelet_tma.hpp"
 
 #if !CKGEN_DEVICE_PASS
@@ -14,10 +15,19 @@
 
 namespace ckgen::instances {
 
+template <class D, bool ChannelsLast = D::Layout::channels_last>
+struct BwdDataTmaKernel {
+    using Type = pipeline::WaveletTmaBwdDataKernel<D>;
+};
+template <class D>
+struct BwdDataTmaKernel<D, false> {
+    using Type = pipeline::PlanesTmaBwdDataKernel<D>;
+};
+
 // Starts at most as many workgroups as multiprocessors can hold.
 struct BwdDataTma : TmaFamily<BwdDataFamily> {
     template <class D>
-    using Kernel = pipeline::WaveletTmaBwdDataKernel<D>;
+    using Kernel = typename BwdDataTmaKernel<D>::Type;
 
 #if !CKGEN_DEVICE_PASS
     static constexpr const char* type_suffix = "_Wgmma_WaveletModel";
@@ -35,15 +45,10 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
 
     template <class Kernel>
     static typename Kernel::Args arguments(uint32, const typename Kernel::Problem& p, const conv::BwdDataPlan& plan) {
-        using T = typename Kernel::T;
         typename Kernel::Args args{};
         args.problem = p;
         args.units = plan.units;
-        args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
-        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p));
-        for(int number = 0; number < p.sub_gemms; ++number)
-            if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
-                args.out[number] = platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
+        set_maps<Kernel>(args, p, plan.units);
         return args;
     }
     template <class Kernel>
@@ -54,6 +59,26 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
     }
 
 private:
+    template <class Kernel, class D>
+    static void set_maps(pipeline::WaveletTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
+                         const conv::BwdDataUnits& units) {
+        using T = typename Kernel::T;
+        args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
+        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p));
+        for(int number = 0; number < p.sub_gemms; ++number)
+            if(const conv::SubGemm& seen = units.sub_gemms[number]; seen.rows > 0)
+                args.out[number] = platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
+    }
+    template <class Kernel, class D>
+    static void set_maps(pipeline::PlanesTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
+                         const conv::BwdDataUnits&) {
+        using T = typename Kernel::T;
+        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p));
+        args.out =
+            platform::box_map<T>(p.out, platform::plane_boxes({p.positions, p.k, p.groups, p.images}, p.out_k_bytes,
+                                                              p.out_group_bytes, p.out_image_bytes, 64, p.tap_rows));
+    }
+
     // The weight as [group][K][taps * C], in boxes of tap_rows of K by 64 of a tap's channels; transposed as
     // [group][taps][C][K], in boxes of a tile's columns by 128 bytes of K.
     template <class Kernel>

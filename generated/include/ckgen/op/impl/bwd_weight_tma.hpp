@@ -5,6 +5,7 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/pipeline/planes_tma.hpp"
 #include "ckgen/pipeline/wavelet_tma.hpp"
 
 #if !CKGEN_DEVICE_PASS
@@ -14,12 +15,21 @@
 
 namespace ckgen::instances {
 
+template <class D, bool ChannelsLast = D::Layout::channels_last>
+struct BwdWeightTmaKernel {
+    using Type = pipeline::WaveletTmaKernel<D>;
+};
+template <class D>
+struct BwdWeightTmaKernel<D, false> {
+    using Type = pipeline::PlanesTmaKernel<D>;
+};
+
 // Starts at most one workgroup per multiprocessor.
 struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     template <class Config>
     using Checked = CheckedBwdWeightTma<Config>;
     template <class D>
-    using Kernel = pipeline::WaveletTmaKernel<D>;
+    using Kernel = typename BwdWeightTmaKernel<D>::Type;
 
 #if !CKGEN_DEVICE_PASS
     static constexpr const char* type_suffix = "_Wgmma_WaveletModel";
@@ -33,20 +43,9 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
 
     template <class Kernel, class Problem>
     static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdWeightPlan&) {
-        using T = typename Kernel::T;
         typename Kernel::Args args;
         args.problem = p;
-        args.out_group_columns = static_cast<int32>(p.out_group_bytes / 2);
-        args.in_group_channels = static_cast<int32>(p.in_group_bytes / 2);
-        args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * p.out_group_bytes / 2 + p.m, p.k, p.out_row_bytes,
-                                           Kernel::rows_per_copy);
-        args.in = platform::im2col_map<T>(p.in, image_of<Kernel::ndim>(p), Kernel::rows_per_copy);
-        int rows = Kernel::rows_per_copy;
-        for(int i = 0; i < Kernel::ndim; ++i) {
-            args.advance[i] = rows % p.out_length[Kernel::ndim - 1 - i];
-            rows /= p.out_length[Kernel::ndim - 1 - i];
-        }
-        args.advance[Kernel::ndim] = rows;
+        set_maps<typename Kernel::T>(args, p);
         return args;
     }
     template <class Kernel>
@@ -57,6 +56,32 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     }
 
 private:
+    template <class T, class D>
+    static void set_maps(pipeline::WaveletTmaArgs<D>& args, const conv::BwdWeightArgs& p) {
+        constexpr int ndim = D::Layout::ndim;
+        args.out_group_columns = static_cast<int32>(p.out_group_bytes / 2);
+        args.in_group_channels = static_cast<int32>(p.in_group_bytes / 2);
+        args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * p.out_group_bytes / 2 + p.m, p.k, p.out_row_bytes,
+                                           D::k_per_block);
+        args.in = platform::im2col_map<T>(p.in, image_of<ndim>(p), D::k_per_block);
+        int rows = D::k_per_block;
+        for(int i = 0; i < ndim; ++i) {
+            args.advance[i] = rows % p.out_length[ndim - 1 - i];
+            rows /= p.out_length[ndim - 1 - i];
+        }
+        args.advance[ndim] = rows;
+    }
+    template <class T, class D>
+    static void set_maps(pipeline::PlanesTmaArgs<D>& args, const conv::BwdWeightArgs& p) {
+        args.image_tiles = ceil_div(p.out_positions, D::k_per_block);
+        const int64 images = p.k_tiles / args.image_tiles;
+        args.out = platform::box_map<T>(
+            p.out, platform::plane_boxes({p.out_positions, p.m, p.groups, images}, p.out_channel_bytes,
+                                         p.out_group_bytes, p.out_image_bytes, D::k_per_block, D::m_per_block));
+        args.in = platform::box_map<T>(p.in, platform::plane_boxes({p.out_positions, p.n, p.groups, images},
+                                                                   p.in_channel_bytes, p.in_group_bytes,
+                                                                   p.in_image_bytes, D::k_per_block, D::n_per_block));
+    }
     template <int NDim>
     static platform::Im2colMap image_of(const conv::BwdWeightArgs& p) {
         platform::Im2colMap image{};

@@ -303,7 +303,7 @@ STATIONARY_BUGS = {
         COLUMNS,
     ),
     "a-weight-is-overwritten": Bug(
-        "bwd_data_wavelet_tma.hpp",
+        "bwd_data_tma_roles.hpp",
         "            if(changes && weight.changed > 1)\n",
         "            if(changes && weight.changed < 0)\n",
         ("LDS race", "write by a copy at", "the matrix unit of warpgroup"),

@@ -1,0 +1,113 @@
+// Copied by ckgen from templates/include/ckgen/epilogue/wgmma_plane_store.hpp. Do not edit; run: ckgen generate
+// The epilogue of wgmma kernels of backward data whose results have neighbouring positions side by side: applies the
+// function to each sum and stores the results. The four warps of a warpgroup have 64 neighbouring positions. They
+// transpose their accumulators through shared memory, so that eight lanes store 128 bytes of a channel. With D tensors
+// they store single elements.
+#pragma once
+
+#include "ckgen/atom/swizzled_tile.hpp"
+#include "ckgen/atom/wgmma.hpp"
+#include "ckgen/epilogue/bwd_data_store.hpp"
+#include "ckgen/platform/tma.hpp"
+
+namespace ckgen::epilogue {
+
+// Writes the results of one thread of the math role. Results have 16 bits.
+template <class D>
+class WgmmaPlaneStore {
+    using In = typename D::In;
+    using Args = typename D::KernelArgs;
+    using Tile = conv::BwdDataTile<1>;
+    static_assert(D::kernel_ndim == 1 && sizeof(In) == 2, "all positions of an image are one dimension");
+
+public:
+    static constexpr int line_columns = 64;
+    static constexpr int blocks_at_once = line_columns / 8;  // blocks of 8 columns per put()
+    using Line = atom::SwizzledTile<In, line_columns, 64>;   // 64 positions of each column
+    static constexpr int most_lines = min_of(D::n_per_block, 128) / line_columns;
+    static constexpr int lds_bytes = most_lines * Line::bytes / 4;  // per warp
+
+    // `id` counts the threads that have the tile's rows; `lds` is the address of the warp's memory, beside that of the
+    // other warps of the warpgroup. Its 64 rows are positions of one image, because an image has a multiple of 64 rows,
+    // of which `args.positions` exist.
+    CKGEN_DEVICE WgmmaPlaneStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
+                                 const Tile& tile, int id, int lds)
+        : thread_(thread), args_(args), id_(id % 128), lds_(lds - id_ / 32 * lds_bytes),
+          columns_(args.n - tile.n_first) {
+        const conv::Walk<2> row(tile.count, units.sub_gemms[0].by, tile.m_first + id / 128 * 64);
+        first_ = {tile.group, row.at[0], tile.n_first, {row.at[1]}};
+        positions_ = row.at[0] < args.images ? args.positions - row.at[1] : 0;
+    }
+    static CKGEN_DEVICE void prefetch(const Args&, const conv::BwdDataUnits&, const Tile&, int) {}
+
+    // `acc`: 32 floats per line, from column line_columns * first on. The whole warpgroup takes part.
+    template <int Lines = 1>
+    CKGEN_DEVICE void put(int first, const float* acc) const {
+        if constexpr(D::d_tensors == 0) {
+            put_lines<Lines>(first, acc);
+        } else {
+            CKGEN_UNROLL
+            for(int i = 0; i < Lines * blocks_at_once; ++i)
+                put_block(first * blocks_at_once + i, acc + 4 * i);
+        }
+    }
+    // `acc`: 4 floats, of the 8 columns from column 8 * block on.
+    CKGEN_DEVICE void put_block(int block, const float* acc) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < 4; ++i) {
+            const int row = atom::WgmmaAccumulator::row(id_, i);
+            const int column = 8 * block + atom::WgmmaAccumulator::column(id_, i);
+            if(row < positions_ && column < columns_) {
+                InputPlace<1> at = first_;
+                at.channel += column;
+                at.position[0] += row;
+                write_fused<D>(thread_, args_, at, input_offset<D>(at, args_.in), {acc[i]});
+            }
+        }
+    }
+
+private:
+    template <int Lines>
+    CKGEN_DEVICE void put_lines(int first, const float* acc) const {
+        constexpr int at_once = min_of(Lines, most_lines);
+        const int barrier = thread_.uniform(thread_.thread_id() / 128);
+        platform::barrier_of(barrier, 128);  // what the warpgroup put there before has been read
+        CKGEN_UNROLL
+        for(int pair = 0; pair < 4 * at_once; ++pair)
+            transpose(pair, acc + 8 * pair);
+        platform::barrier_of(barrier, 128);
+        In* const target = reinterpret_cast<In*>(args_.target) + input_offset<D>(first_, args_.in);
+        CKGEN_UNROLL
+        for(int i = 0; i < 4 * at_once; ++i) {
+            const int column = 16 * i + id_ / 8, slot = id_ % 8;
+            const auto positions = thread_.template lds_load<Vec<int32, 4>>(lds_ + Line::offset(column, slot));
+            const int at = line_columns * first + column;
+            if(8 * slot < positions_ && at < columns_)
+                thread_.global_store(target + static_cast<int64>(at) * args_.in.channel + 8 * slot, positions);
+        }
+        if constexpr(Lines > at_once)
+            put_lines<Lines - at_once>(first + at_once, acc + line_columns / 2 * at_once);
+    }
+    CKGEN_DEVICE In result(float sum) const {
+        const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, InputPlace<1>{});
+        return Convert<In>::from(none.apply(args_.function, 0, sum));
+    }
+    // Puts the results of 16 columns into shared memory.
+    CKGEN_DEVICE void transpose(int pair, const float* acc) const {
+        uint32 words[4];  // two blocks of 8 columns: the upper and the lower eight positions of each
+        CKGEN_UNROLL
+        for(int i = 0; i < 4; ++i)
+            words[i] = __builtin_bit_cast(uint32, Vec<In, 2>{result(acc[2 * i]), result(acc[2 * i + 1])});
+        const int column = 16 * pair + id_ % 32 / 16 * 8 + id_ % 8;
+        const int slot = id_ / 32 * 2 + id_ / 8 % 2;
+        platform::store_matrices<true>(thread_, lds_ + Line::offset(column, slot), words);
+    }
+
+    const platform::Thread& thread_;
+    const Args& args_;
+    int id_, lds_;               // of the thread, and of the warpgroup
+    int32 columns_, positions_;  // channels of the input and positions of the image, from the warpgroup's first on
+    InputPlace<1> first_;        // those
+};
+
+}  // namespace ckgen::epilogue

@@ -1,0 +1,192 @@
+"""Test family wavelet_tma and stationary on tensors whose positions are side by side, for 1x1 filters: edge cases are
+correct on the host platform, planted bugs are reported, and other tensors are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ckgen.conv.dtypes import element_of
+from ckgen.conv.encoding import decode, encode
+from ckgen.conv.layout import to_logical, to_physical
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem
+from ckgen.library.d_tensors import d_slots
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA, OPERATIONS
+from ckgen.verify.run_tensors import make_data
+from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.planted_bugs import Bug, check_bug
+
+pytestmark = pytest.mark.compiles
+
+POINTWISE = "Filter1x1Stride1Pad0"
+LAYOUT, DATA_LAYOUT = "NGCHW/GKCYX/NGKHW", "NGKHW/GKCYX/NGCHW"
+WEIGHT = Instance("wavelet_tma", LAYOUT, "f16", POINTWISE, 128, 128, 64, 64, 2, 4, 8, 8, 8, 6, archs=("sm_90a",))
+WEIGHT_SMALL = replace(WEIGHT, m_per_block=64, n_per_block=64, math_waves=2, dtype="bf16_f32_bf16")
+WEIGHT_TF32 = replace(WEIGHT, dtype="f32_comp_tf32", n_per_block=256, k_per_block=32, a_vector=4, b_vector=4, stages=4)
+WEIGHT_1D = replace(WEIGHT, layout="NGCW/GKCX/NGKW", dtype="bf16")
+WEIGHT_3D = replace(WEIGHT_SMALL, layout="NGCDHW/GKCZYX/NGKDHW")
+DATA = replace(WEIGHT, layout=DATA_LAYOUT, operation=BWD_DATA)
+DATA_SMALL = replace(DATA, m_per_block=64, n_per_block=64, math_waves=2, dtype="bf16")
+DATA_256 = replace(DATA, n_per_block=256, stages=4)
+DATA_PINGPONG = replace(DATA, m_per_block=64, n_per_block=256, stages=4)
+DATA_1D = replace(DATA, layout="NGKW/GKCX/NGCW")
+DATA_3D = replace(DATA_SMALL, layout="NGKDHW/GKCZYX/NGCDHW")
+STATIONARY = replace(DATA, family="stationary", m_per_xdl=128, stages=4)
+STATIONARY_256 = replace(DATA_PINGPONG, family="stationary", dtype="bf16", stages=6)
+DATA_FUSED = replace(DATA_SMALL, function="Bilinear")
+WEIGHTS = (WEIGHT, WEIGHT_SMALL, WEIGHT_TF32, WEIGHT_1D, WEIGHT_3D)
+DATAS = (
+    *(DATA, DATA_SMALL, DATA_256, DATA_PINGPONG, DATA_1D, DATA_3D),
+    *(STATIONARY, STATIONARY_256, DATA_FUSED),
+)
+
+PROBLEMS = {
+    "ragged": make_problem(batch=3, k=136, c=72, filter=[1, 1], input=[10, 12]),
+    "groups": make_problem(groups=3, batch=2, k=20, c=24, filter=[1, 1], input=[6, 8]),
+    "many tiles": make_problem(batch=5, k=72, c=200, filter=[1, 1], input=[14, 20]),
+    "many channels": make_problem(batch=1, k=600, c=16, filter=[1, 1], input=[8, 9]),
+    "one box": make_problem(batch=2, k=64, c=64, filter=[1, 1], input=[8, 8]),
+    "tiny": make_problem(batch=2, k=1, c=8, filter=[1, 1], input=[1, 8]),
+    "1d": make_problem(groups=2, batch=3, k=40, c=16, filter=[1], input=[152]),
+    "3d": make_problem(batch=2, k=24, c=40, filter=[1, 1, 1], input=[3, 4, 6]),
+}
+
+
+def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
+    """Run an instance on random data into a poisoned result and compare with the float64 reference."""
+    instance, function = library.instance(name), library.function_of(name)
+    written = OPERATIONS[instance.operation].written
+    data = make_data(problem, instance.dtype, 7, instance.operation, function)
+    element = element_of(instance.dtype, written)
+    arrays = {
+        tensor: np.ascontiguousarray(array.transpose(to_physical(tensor, instance.layout)))
+        for tensor, array in data.tensors.items()
+    }
+    arrays[written] = encode(np.full(problem.shape(written, instance.layout), np.nan), element)
+    ds = [np.ascontiguousarray(data.d_array(i, slot)) for i, slot in enumerate(d_slots(instance, function))]
+    operands = arrays["in"], arrays["wei"], arrays["out"]
+    library.run(name, problem, *operands, ds=ds, scalars=data.scalars, split_k=split_k)
+    error = np.abs(decode(arrays[written], element).transpose(to_logical(written, instance.layout)) - data.expected)
+    assert (error <= data.allowance(element)).all(), (name, problem, split_k, error.max())
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, (*WEIGHTS, *DATAS)), CHECKED))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_gradients_are_right(library: Library, name: str) -> None:
+    problem = PROBLEMS[name]
+    weights = [instance for instance in WEIGHTS if instance.ndim == problem.ndim]
+    datas = [instance for instance in DATAS if instance.ndim == problem.ndim]
+    assert weights and datas
+    for split_k in (1, 2, 3, 9):
+        for turn, instance in enumerate((*weights, *datas)):
+            library.configure_host(seed=turn * split_k)
+            run(library, instance.name, problem, split_k)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "rule"),
+    [
+        (WEIGHT.name, make_problem(batch=2, k=8, c=8, filter=[1, 1], input=[3, 4]), "a-vector"),
+        (WEIGHT_TF32.name, make_problem(batch=2, k=8, c=8, filter=[1, 1], input=[3, 5]), "a-vector"),
+        (WEIGHT.name, make_problem(batch=2, k=8, c=12, filter=[1, 1], input=[4, 4]), "c-vector"),
+        (WEIGHT.name, make_problem(batch=2, k=8, c=8, filter=[3, 3], input=[8, 8], pad=1), "conv-spec"),
+        (DATA.name, make_problem(batch=2, k=8, c=8, filter=[1, 1], input=[7, 7]), "a-vector"),
+        (DATA.name, make_problem(batch=2, k=8, c=12, filter=[1, 1], input=[4, 4]), "b-vector"),
+        (STATIONARY.name, make_problem(batch=2, k=8, c=8, filter=[1, 1], input=[8, 8], stride=2), "conv-spec"),
+    ],
+)
+def test_what_does_not_fit_16_bytes_is_refused(library: Library, name: str, problem: object, rule: str) -> None:
+    reason = library.unsupported_reason(name, problem)  # type: ignore[arg-type]
+    assert reason is not None and reason.startswith(f"[{rule}]")
+
+
+def test_gaps_between_positions_are_refused_and_those_between_channels_are_not(library: Library) -> None:
+    problem = PROBLEMS["ragged"]
+    lengths = problem.lengths("out")
+    plane = lengths[3] * lengths[4]
+    for name, layout in ((WEIGHT.name, LAYOUT), (DATA.name, DATA_LAYOUT)):
+        described = CProblem.make(problem, layout, 1)
+        described.set_strides("out", (1, lengths[2] * (plane + 8), plane + 8, lengths[4], 1))
+        assert library.check(name, described) is None
+        described.set_strides("out", (1, lengths[2] * (plane + 4), plane + 4, lengths[4], 1))
+        assert "[a-vector]" in str(library.check(name, described))
+        described.set_strides("out", (1, lengths[2] * plane * 2, plane * 2, lengths[4] * 2, 1))
+        assert any(rule in str(library.check(name, described)) for rule in ("[strides-layout]", "[conv-spec]"))
+
+
+STEPS = PROBLEMS["many tiles"]
+WEIGHT_BUGS = {
+    "expects-too-little": Bug(
+        "planes_tma.hpp",
+        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);",
+        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes / 2);",
+        ("LDS read of bytes that nobody wrote", "planes_tma.hpp"),
+        STEPS,
+    ),
+    "an-image-too-late": Bug(
+        "planes_tma.hpp",
+        "if(position >= args.problem.out_positions)",
+        "if(position > args.problem.out_positions)",
+        (),
+        PROBLEMS["one box"],
+    ),
+    "operands-overlap": Bug(
+        "planes_tma.hpp",
+        "ring.data() + D::m_per_block * 128, args.in",
+        "ring.data() + D::m_per_block * 64, args.in",
+        ("LDS race", "write by a copy at"),
+        STEPS,
+    ),
+}
+DATA_BUGS = {
+    "positions-past-the-image": Bug(
+        "wgmma_plane_store.hpp",
+        "row.at[0] < args.images ? args.positions - row.at[1] : 0",
+        "row.at[0] < args.images ? 64 : 0",
+        (),
+        STEPS,
+    ),
+    "lines-are-read-before-they-are-there": Bug(
+        "wgmma_plane_store.hpp",
+        "        platform::barrier_of(barrier, 128);\n        In* const target",
+        "        In* const target",
+        ("LDS", "wgmma_plane_store.hpp"),
+        STEPS,
+    ),
+    "lines-are-overwritten": Bug(
+        "wgmma_plane_store.hpp",
+        "platform::barrier_of(barrier, 128); CKGEN_UNROLL for(int pair",
+        "CKGEN_UNROLL for(int pair",
+        ("LDS race", "wgmma_plane_store.hpp"),
+        STEPS,
+    ),
+    "a-block-of-another-image": Bug(
+        "bwd_data_planes_tma.hpp",
+        "tile.m_first + 64 * i);",
+        "tile.m_first);",
+        (),
+        STEPS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHT_BUGS)
+def test_planted_bug_of_the_weight_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(WEIGHT_BUGS[name], WEIGHT, run, tmp_path)
+
+
+@pytest.mark.parametrize("name", DATA_BUGS)
+def test_planted_bug_of_the_data_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(DATA_BUGS[name], DATA, run, tmp_path)
