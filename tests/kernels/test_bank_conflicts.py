@@ -65,7 +65,10 @@ HOPPER = tuple(i for i in lds_classes("wavelet_tma", "stationary", "halo") if i.
 
 
 def on_hopper(instance: Instance) -> ConvProblem:
-    """A small problem; for family halo, one whose steps begin at an odd number of positions from each other."""
+    """A small problem; for family halo, one whose steps begin at an odd number of positions from each other; a
+    filter of one tap where the instance takes no other."""
+    if instance.pointwise:
+        return make_problem(groups=1, batch=2, k=64, c=64, filter=[1, 1], input=[8, 11])
     channels = instance.n_per_block if instance.family == "halo" else 64
     return make_problem(groups=64 // channels, batch=2, k=channels, c=channels, filter=[3, 3], input=[9, 11], pad=1)
 
@@ -146,6 +149,8 @@ def test_hopper_has_no_conflict(hopper: Counting) -> None:
             assert files == ({"pipeline/halo.hpp"} if instance.family == "halo" else set()), instance.name
         elif instance.family == "halo":
             assert files == {"pipeline/bwd_data_halo.hpp", "pipeline/bwd_data_halo_math.hpp"}, instance.name
+        elif not instance.channels_last:
+            assert files == {"epilogue/wgmma_plane_store.hpp"}, instance.name
         else:
             copies = {"load/weight_copy.hpp"} if instance.elem_bytes == 4 else set()
             assert files == {"epilogue/wgmma_input_store.hpp"} | copies, instance.name

@@ -19,7 +19,7 @@ struct PlanesTmaBwdDataArgs {
     conv::BwdDataUnits units;
 };
 
-// What the load role copies: see pipeline/bwd_data_tma_roles.hpp.
+// The copies of the load role: see pipeline/bwd_data_tma_roles.hpp.
 template <class D>
 struct PlanesTmaBwdDataCopies {
     using Args = PlanesTmaBwdDataArgs<D>;

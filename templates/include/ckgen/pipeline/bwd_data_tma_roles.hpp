@@ -1,4 +1,4 @@
-// What the wgmma kernels of backward data have in common: the load role, and a part of the View
+// The common part of the wgmma kernels of backward data: the load role, and a part of the View
 // (pipeline/tma_roles.hpp).
 //
 // Copies describes what the load role copies:

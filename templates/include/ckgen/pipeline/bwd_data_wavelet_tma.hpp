@@ -25,7 +25,7 @@ struct WaveletTmaBwdDataArgs {
     int32 out_group_channels;
 };
 
-// What the load role copies: see pipeline/bwd_data_tma_roles.hpp.
+// The copies of the load role: see pipeline/bwd_data_tma_roles.hpp.
 template <class D>
 struct WaveletTmaBwdDataCopies {
     using Args = WaveletTmaBwdDataArgs<D>;
