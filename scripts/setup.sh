@@ -28,6 +28,7 @@ have make || have ninja || missing+=(make)
 [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}" || true
 have hipcc || have /opt/rocm/bin/hipcc || apt_install hipcc libamdhip64-dev || true
 [ -e /usr/include/gtest/gtest.h ] || apt_install libgtest-dev || true # a test builds a program with GTest
+have ccache || apt_install ccache || true # tests build the same sources in many folders
 have clang++-19 || apt_install clang-19 lld-19 || true # tests compile device code for newer GPUs with it
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "Python 3.10 or newer is needed (set PYTHON=...)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
@@ -34,6 +35,10 @@ if importlib.util.find_spec("hypothesis"):  # which a machine that only runs may
 
 def pytest_configure() -> None:
     compilers.install()
+    if shutil.which("ccache"):  # builds in different folders share objects
+        folder = str(Path(__file__).resolve().parents[1] / "build" / "ccache")
+        shared = {"CCACHE_DIR": folder, "CCACHE_BASEDIR": "/", "CCACHE_NOHASHDIR": "1"}
+        os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", **shared} | os.environ
     os.environ[SWITCH] = "1"  # a test may replace a part of ckgen that the cache's keys take from the files
 
 

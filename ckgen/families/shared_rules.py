@@ -31,7 +31,7 @@ COPY_TF32 = Rule(
     sentence="families stationary and halo have elements of 16 bits",
     message="{family} has no {dtype} instances",
     help="use f16 or bf16, or family wavelet_tma of backward data",
-    reason="wgmma takes tf32 only with GEMM-K innermost. wavelet_tma of backward data copies the weight so.",
+    reason="wgmma takes tf32 from LDS only with GEMM-K innermost. wavelet_tma of backward data copies the weight so.",
     blame=("dtype",),
     only=("stationary", "halo"),
 )

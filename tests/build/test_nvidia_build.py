@@ -41,7 +41,17 @@ TURNS = replace(TURNS, b_vector=8, c_vector=8)
 XDL_DATA = replace(XDL, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC")
 TF32 = replace(TURNS, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4)
 STATIONARY = replace(TURNS, family="stationary", m_per_block=64, n_per_block=256, m_per_xdl=64)
-WGMMA = (*(replace(TMA, dtype=dtype) for dtype in ("f16", "bf16", "bf16_f32_bf16")), TURNS, TF32, STATIONARY)
+PLANES = replace(TURNS, layout="NGKHW/GKCYX/NGCHW", conv_spec="Filter1x1Stride1Pad0", m_per_xdl=64)
+# Two workgroups per multiprocessor would have too few registers.
+PLANES_TF32 = replace(PLANES, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4, stages=2)
+WGMMA = (
+    *(replace(TMA, dtype=dtype) for dtype in ("f16", "bf16_f32_bf16")),
+    TURNS,
+    TF32,
+    STATIONARY,
+    PLANES,
+    PLANES_TF32,
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +71,7 @@ def library(folder: Path) -> Library:
     return Library(folder / "build" / "libckgen_conv.so")
 
 
-@pytest.mark.parametrize("instance", WGMMA, ids=lambda i: f"{i.operation}-{i.family}-{i.dtype}")
+@pytest.mark.parametrize("instance", WGMMA, ids=lambda i: f"{i.operation}-{i.family}-{i.layout[:3]}-{i.dtype}")
 def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, instance: Instance) -> None:
     """ptxas reports if it must wait for each wgmma before the next, which halves the speed; nvcc does not warn. Eight
     spilled bytes cost 6 percent."""

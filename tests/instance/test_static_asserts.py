@@ -32,9 +32,8 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "atom/wgmma.hpp": {
         # wavelet_tma and stationary: n_per_block; halo: three taps of 64 channels, or of 32 and of 8.
         "N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n", "halo-tile"),
-        "!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k)": (
-            *("tma-tf32", "tma-weight-tf32", "tma-data-tf32"),
-        ),
+        "N == 64 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n"),
+        "!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k)": (*("tma-tf32", "tma-weight-tf32"),),
     },
     "atom/wgmma_host.hpp": {"sizeof(T) == 2": ("tma-tf32", "tma-weight-tf32")},
     "block/direct_copy.hpp": {
@@ -138,7 +137,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "pipeline/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
     "epilogue/wgmma_plane_store.hpp": {
-        "D::kernel_ndim == 1 && sizeof(In) == 2": ("tma-spec", "tma-dtype", "tma-tf32", "tma-data-tf32"),
+        "D::kernel_ndim == 1": ("tma-spec",),
     },
     "atom/wmma.hpp": {"Size == 16": ("wmma-atom",)},
     "atom/wmma_host.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},

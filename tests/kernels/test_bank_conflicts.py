@@ -149,11 +149,13 @@ def test_hopper_has_no_conflict(hopper: Counting) -> None:
             assert files == ({"pipeline/halo.hpp"} if instance.family == "halo" else set()), instance.name
         elif instance.family == "halo":
             assert files == {"pipeline/bwd_data_halo.hpp", "pipeline/bwd_data_halo_math.hpp"}, instance.name
-        elif not instance.channels_last:
-            assert files == {"epilogue/wgmma_plane_store.hpp"}, instance.name
         else:
-            copies = {"load/weight_copy.hpp"} if instance.elem_bytes == 4 else set()
-            assert files == {"epilogue/wgmma_input_store.hpp"} | copies, instance.name
+            written = "input" if instance.channels_last else "plane"
+            expected = {f"epilogue/wgmma_{written}_store.hpp"}
+            if instance.elem_bytes == 4:
+                loaded = set() if instance.channels_last else {"atom/plane_fragments.hpp"}
+                expected |= {"load/weight_copy.hpp"} | loaded
+            assert files == expected, instance.name
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import ckgen
 from ckgen.conv.layout import CHANNELS_LAST
+from ckgen.conv.notation import problem_fields
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
@@ -21,7 +22,7 @@ from ckgen.library.library import Library
 from ckgen.operations.operation import OPERATIONS, Operation
 from ckgen.problems.sets import load_problems
 from ckgen.selection.candidates import Choice, chain
-from ckgen.selection.measured import Table, load_tables
+from ckgen.selection.measured import MeasuredProblem, Table, load_tables
 from ckgen.spec.expand import expand_document
 from ckgen.text import source
 from tests.conftest import StubMaker
@@ -117,19 +118,24 @@ def test_most_cuts_the_list(host_library: Library) -> None:
     assert host_library.candidates(RETINANET[0], arch="sm_90a", most=2) == every[:2]
 
 
+def problem_of(row: MeasuredProblem) -> ConvProblem:
+    return ConvProblem(**problem_fields(row.problem))
+
+
 @pytest.mark.parametrize("table", MEASURED, ids=lambda table: table.operation)
 def test_a_measured_problem_gets_its_fastest_instance(host_library: Library, table: Table) -> None:
     """Only instances of the library are chosen; the tables contain others."""
+    layers = {str(problem) for problem in RETINANET}
     asked = 0
     for row in table.rows:
         held = [c for c in row.candidates if c.name in host_library.names]
         if not held:
             continue
-        asked += 1
-        problem = next(p for p in RETINANET if str(p) == row.problem)
-        choice = host_library.select(problem, row.dtype, layout=row.layout, arch="sm_90a")
+        asked += row.problem in layers
+        choice = host_library.select(problem_of(row), row.dtype, layout=row.layout, arch="sm_90a")
         assert (choice.name, choice.split_k, choice.source) == (held[0].name, held[0].split_k, "measured")
-    assert asked >= 0.8 * len(table.rows), "set ci has something that was measured on nearly every shape"
+    of_layers = [row for row in table.rows if row.problem in layers]
+    assert asked >= 0.8 * len(of_layers) > 0, "set ci has something that was measured on nearly every layer"
 
 
 def test_nothing_is_measured_on_the_host(host_library: Library) -> None:
@@ -159,8 +165,7 @@ def test_a_dtype_that_no_instance_has_is_refused_in_words(host_library: Library)
 @pytest.mark.parametrize("table", MEASURED, ids=lambda table: table.operation)
 def test_ckgen_select_without_a_library_reads_the_table(table: Table) -> None:
     for row in table.rows:
-        problem = next(p for p in RETINANET if str(p) == row.problem)
-        choice = ckgen.select(problem, row.dtype, layout=row.layout)
+        choice = ckgen.select(problem_of(row), row.dtype, layout=row.layout)
         best = row.candidates[0]
         assert choice == Choice(best.name, best.split_k, "measured", best.microseconds, row.problem)
 

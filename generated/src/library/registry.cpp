@@ -16,6 +16,7 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_insta
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_instances();
@@ -82,6 +83,7 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_i
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances();
+Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances();
@@ -181,6 +183,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_instances();
@@ -252,6 +255,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_instances(),
@@ -318,6 +322,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(),
+            factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances(),
             factories::add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances(),
@@ -417,6 +422,7 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_instances(),

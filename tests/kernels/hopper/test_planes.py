@@ -40,11 +40,16 @@ DATA_1D = replace(DATA, layout="NGKW/GKCX/NGCW")
 DATA_3D = replace(DATA_SMALL, layout="NGKDHW/GKCZYX/NGCDHW")
 STATIONARY = replace(DATA, family="stationary", m_per_xdl=128, stages=4)
 STATIONARY_256 = replace(DATA_PINGPONG, family="stationary", dtype="bf16", stages=6)
+DATA_TF32 = replace(DATA, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4)
+DATA_TF32_PINGPONG = replace(DATA_TF32, m_per_block=64, n_per_block=256, stages=3)
+DATA_TF32_1D = replace(DATA_TF32, n_per_block=64, layout="NGKW/GKCX/NGCW")
+DATA_TF32_FUSED = replace(DATA_TF32, m_per_block=64, math_waves=2, function="Bilinear")
 DATA_FUSED = replace(DATA_SMALL, function="Bilinear")
 WEIGHTS = (WEIGHT, WEIGHT_SMALL, WEIGHT_TF32, WEIGHT_1D, WEIGHT_3D)
 DATAS = (
     *(DATA, DATA_SMALL, DATA_256, DATA_PINGPONG, DATA_1D, DATA_3D),
     *(STATIONARY, STATIONARY_256, DATA_FUSED),
+    *(DATA_TF32, DATA_TF32_PINGPONG, DATA_TF32_1D, DATA_TF32_FUSED),
 )
 
 PROBLEMS = {
@@ -160,15 +165,15 @@ DATA_BUGS = {
     ),
     "lines-are-read-before-they-are-there": Bug(
         "wgmma_plane_store.hpp",
-        "        platform::barrier_of(barrier, 128);\n        In* const target",
-        "        In* const target",
+        "        platform::barrier_of(barrier, 128);\n        const int row",
+        "        const int row",
         ("LDS", "wgmma_plane_store.hpp"),
         STEPS,
     ),
     "lines-are-overwritten": Bug(
         "wgmma_plane_store.hpp",
-        "platform::barrier_of(barrier, 128); CKGEN_UNROLL for(int pair",
-        "CKGEN_UNROLL for(int pair",
+        "platform::barrier_of(barrier, 128); constexpr int blocks",
+        "constexpr int blocks",
         ("LDS race", "wgmma_plane_store.hpp"),
         STEPS,
     ),
@@ -177,6 +182,29 @@ DATA_BUGS = {
         "tile.m_first + 64 * i);",
         "tile.m_first);",
         (),
+        STEPS,
+    ),
+}
+DATA_TF32_BUGS = {
+    "one-thread-releases-what-a-warpgroup-reads": Bug(
+        "tma_consumers.hpp",
+        "int tma_releases = View::a_in_registers ? 4 : 1",
+        "int tma_releases = 1",
+        ("LDS race", "write by a copy at", "plane_fragments.hpp"),
+        STEPS,
+    ),
+    "rows-in-another-order-than-their-results": Bug(
+        "wgmma_plane_store.hpp",
+        "offset(row, atom::PlaneRows::slot(id_, half))",
+        "offset(row, atom::PlaneRows::slot(id_, 1 - half))",
+        (),
+        STEPS,
+    ),
+    "fragments-before-their-stage": Bug(
+        "tma_consumers.hpp",
+        "platform::mbarrier_wait(ring_.full(), ring_.parity);",
+        "if(!View::a_in_registers) platform::mbarrier_wait(ring_.full(), ring_.parity);",
+        ("LDS", "plane_fragments.hpp"),
         STEPS,
     ),
 }
@@ -190,3 +218,8 @@ def test_planted_bug_of_the_weight_is_reported(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", DATA_BUGS)
 def test_planted_bug_of_the_data_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(DATA_BUGS[name], DATA, run, tmp_path)
+
+
+@pytest.mark.parametrize("name", DATA_TF32_BUGS)
+def test_planted_bug_of_the_data_in_tf32_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(DATA_TF32_BUGS[name], DATA_TF32, run, tmp_path)

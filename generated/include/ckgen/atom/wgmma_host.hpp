@@ -33,6 +33,7 @@ struct WarpgroupThread {
 
     float* d;
     uint64 a, b;
+    const uint32* registers;  // of A, if it is not in shared memory
     int accumulate;
     platform::Site site;
 
@@ -49,7 +50,12 @@ struct WarpgroupThread {
         group.matrix.issue(first, of(0).site);
         float a[positions][64];
         float b[positions][N];
-        read<A>(group, first, of(0).a, a, of(0).site);
+        if(of(0).registers != nullptr)
+            for(int i = 0; i < 128 * 4; ++i)
+                a[WgmmaFragment::k(i / 4, i % 4)][WgmmaFragment::row(i / 4, i % 4)] =
+                    __builtin_bit_cast(float, of(i / 4).registers[i % 4]);
+        else
+            read<A>(group, first, of(0).a, a, of(0).site);
         read<B>(group, first, of(0).b, b, of(0).site);
         float product[64][N];
         for(int row = 0; row < 64; ++row) {
@@ -91,8 +97,16 @@ private:
 
 template <class T, int N, Major A = Major::mn, Major B = Major::mn>
 void wgmma(float (&d)[N / 2], uint64 a, uint64 b, int accumulate = 1, platform::Site site = platform::Site::here()) {
-    WarpgroupThread<T, N, A, B> mine{d, a, b, accumulate, site};
+    WarpgroupThread<T, N, A, B> mine{d, a, b, nullptr, accumulate, site};
     platform::collective_of(128, &mine, &WarpgroupThread<T, N, A, B>::execute, site);
+}
+
+template <int N>
+void wgmma_of_registers(float (&d)[N / 2], const uint32 (&a)[4], uint64 b, int accumulate = 1,
+                        platform::Site site = platform::Site::here()) {
+    using Mine = WarpgroupThread<tf32_t, N, Major::k, Major::k>;
+    Mine mine{d, 0, b, a, accumulate, site};
+    platform::collective_of(128, &mine, &Mine::execute, site);
 }
 
 }  // namespace ckgen::atom

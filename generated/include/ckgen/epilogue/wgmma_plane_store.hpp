@@ -2,30 +2,33 @@
 // The epilogue of wgmma kernels of backward data whose results have neighbouring positions side by side: applies the
 // function to each sum and stores the results. The four warps of a warpgroup have 64 neighbouring positions. They
 // transpose their accumulators through shared memory, so that eight lanes store 128 bytes of a channel. With D tensors
-// they store single elements.
+// they store single elements. Of 32-bit types, the positions have the order of atom/plane_fragments.hpp.
 #pragma once
 
-#include "ckgen/atom/swizzled_tile.hpp"
-#include "ckgen/atom/wgmma.hpp"
+#include "ckgen/atom/plane_fragments.hpp"
 #include "ckgen/epilogue/bwd_data_store.hpp"
 #include "ckgen/platform/tma.hpp"
 
 namespace ckgen::epilogue {
 
-// Writes the results of one thread of the math role. Results have 16 bits.
+// Writes the results of one thread of the math role.
 template <class D>
 class WgmmaPlaneStore {
     using In = typename D::In;
     using Args = typename D::KernelArgs;
     using Tile = conv::BwdDataTile<1>;
-    static_assert(D::kernel_ndim == 1 && sizeof(In) == 2, "all positions of an image are one dimension");
+    static_assert(D::kernel_ndim == 1, "all positions of an image are one dimension");
+    static constexpr bool wide = sizeof(In) == 4;
 
 public:
-    static constexpr int line_columns = 64;
+    // A line is 64 rows of 128 bytes in shared memory: 64 positions of each column.
+    static constexpr int row_positions = 128 / static_cast<int>(sizeof(In));
+    static constexpr int column_rows = 64 / row_positions;
+    static constexpr int line_columns = 64 / column_rows;
+    static constexpr int line_bytes = 64 * 128;
     static constexpr int blocks_at_once = line_columns / 8;  // blocks of 8 columns per put()
-    using Line = atom::SwizzledTile<In, line_columns, 64>;   // 64 positions of each column
-    static constexpr int most_lines = min_of(D::n_per_block, 128) / line_columns;
-    static constexpr int lds_bytes = most_lines * Line::bytes / 4;  // per warp
+    static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
+    static constexpr int lds_bytes = most_lines * line_bytes / 4;  // per warp
 
     // `id` counts the threads that have the tile's rows; `lds` is the address of the warp's memory, beside that of the
     // other warps of the warpgroup. Its 64 rows are positions of one image, because an image has a multiple of 64 rows,
@@ -55,7 +58,7 @@ public:
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
         CKGEN_UNROLL
         for(int i = 0; i < 4; ++i) {
-            const int row = atom::WgmmaAccumulator::row(id_, i);
+            const int row = wide ? atom::PlaneRows::position(id_, i / 2) : atom::WgmmaAccumulator::row(id_, i);
             const int column = 8 * block + atom::WgmmaAccumulator::column(id_, i);
             if(row < positions_ && column < columns_) {
                 InputPlace<1> at = first_;
@@ -72,18 +75,26 @@ private:
         constexpr int at_once = min_of(Lines, most_lines);
         const int barrier = thread_.uniform(thread_.thread_id() / 128);
         platform::barrier_of(barrier, 128);  // what the warpgroup put there before has been read
-        CKGEN_UNROLL
-        for(int pair = 0; pair < 4 * at_once; ++pair)
-            transpose(pair, acc + 8 * pair);
+        constexpr int blocks = blocks_at_once * at_once;
+        if constexpr(wide) {
+            put_words<blocks>(acc);
+        } else {
+            CKGEN_UNROLL
+            for(int pair = 0; pair < blocks / 2; ++pair)
+                put_pairs(pair, acc + 8 * pair);
+        }
         platform::barrier_of(barrier, 128);
-        In* const target = reinterpret_cast<In*>(args_.target) + input_offset<D>(first_, args_.in);
+        const int row = id_ / 8, slot = id_ % 8;  // 16 rows at once
+        const int lds = lds_ + offset(row, slot);
+        const int column = line_columns * first + row / column_rows;
+        const int position = row % column_rows * row_positions + slot * (16 / static_cast<int>(sizeof(In)));
+        In* target = reinterpret_cast<In*>(args_.target) + input_offset<D>(first_, args_.in) + position +
+                     static_cast<int64>(column) * args_.in.channel;
         CKGEN_UNROLL
         for(int i = 0; i < 4 * at_once; ++i) {
-            const int column = 16 * i + id_ / 8, slot = id_ % 8;
-            const auto positions = thread_.template lds_load<Vec<int32, 4>>(lds_ + Line::offset(column, slot));
-            const int at = line_columns * first + column;
-            if(8 * slot < positions_ && at < columns_)
-                thread_.global_store(target + static_cast<int64>(at) * args_.in.channel + 8 * slot, positions);
+            if(position < positions_ && column + i * (16 / column_rows) < columns_)
+                thread_.global_store(target, thread_.template lds_load<Vec<int32, 4>>(lds + i * 16 * 128));
+            target += 16 / column_rows * args_.in.channel;
         }
         if constexpr(Lines > at_once)
             put_lines<Lines - at_once>(first + at_once, acc + line_columns / 2 * at_once);
@@ -92,15 +103,32 @@ private:
         const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, InputPlace<1>{});
         return Convert<In>::from(none.apply(args_.function, 0, sum));
     }
+    // Byte of a slot of 16 bytes within the line. Words are written by lanes of four pairs of columns at once.
+    static CKGEN_HD constexpr int offset(int row, int slot) {
+        return wide ? row * 128 + (slot ^ (row / 4 % 4)) * 16 : atom::SwizzledRows<half_t, 64>::offset(row, slot);
+    }
+    // Puts the results of Blocks times 8 columns into shared memory.
+    template <int Blocks>
+    CKGEN_DEVICE void put_words(const float* acc) const {
+        CKGEN_UNROLL
+        for(int half = 0; half < 2; ++half) {
+            const int row = atom::WgmmaAccumulator::column(id_, 0) * column_rows + atom::PlaneRows::box(id_);
+            const int lds = lds_ + offset(row, atom::PlaneRows::slot(id_, half)) + atom::PlaneRows::element(id_) * 4;
+            CKGEN_UNROLL
+            for(int i = 0; i < 2 * Blocks; ++i)
+                thread_.lds_store(lds + (i / 2 * 8 + i % 2) * column_rows * 128,
+                                  result(acc[i / 2 * 4 + half * 2 + i % 2]));
+        }
+    }
     // Puts the results of 16 columns into shared memory.
-    CKGEN_DEVICE void transpose(int pair, const float* acc) const {
+    CKGEN_DEVICE void put_pairs(int pair, const float* acc) const {
         uint32 words[4];  // two blocks of 8 columns: the upper and the lower eight positions of each
         CKGEN_UNROLL
         for(int i = 0; i < 4; ++i)
             words[i] = __builtin_bit_cast(uint32, Vec<In, 2>{result(acc[2 * i]), result(acc[2 * i + 1])});
         const int column = 16 * pair + id_ % 32 / 16 * 8 + id_ % 8;
         const int slot = id_ / 32 * 2 + id_ / 8 % 2;
-        platform::store_matrices<true>(thread_, lds_ + Line::offset(column, slot), words);
+        platform::store_matrices<true>(thread_, lds_ + offset(column, slot), words);
     }
 
     const platform::Thread& thread_;

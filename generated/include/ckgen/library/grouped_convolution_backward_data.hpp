@@ -21,6 +21,7 @@ void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(std::ve
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -60,6 +61,7 @@ void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_instances(std
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -103,6 +105,7 @@ void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(s
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -228,6 +231,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f32_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_comp_tf32_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances(instances);
         }
@@ -252,6 +258,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_instances(instances);
         }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_comp_tf32_instances(instances);
+        }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCHW_GKYXC_NGKHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkyxc_ngchw_bf16_instances(instances);
         }
@@ -272,6 +281,9 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(instances);
+        }
+        if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_comp_tf32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances(instances);

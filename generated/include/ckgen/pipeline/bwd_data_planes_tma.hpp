@@ -1,10 +1,12 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/bwd_data_planes_tma.hpp. Do not edit; run: ckgen generate
 // Families wavelet_tma and stationary of backward data for pointwise filters and tensors with neighbouring positions
-// side by side. Both operands are MN-major: the output is loaded in boxes of 64 positions of an image by output
-// channels, the weight in boxes of 64 input channels by output channels. The rows of an image are a multiple of 64, of
-// which the last may lie past its positions. See pipeline/tma_roles.hpp.
+// side by side. The output is loaded in boxes of 128 bytes of an image's positions by output channels. The rows of an
+// image are a multiple of 64, of which the last may lie past its positions. Of 16-bit types, both operands are
+// MN-major, and the weight is loaded in boxes of 64 input channels by output channels. Of tf32, threads load A to
+// registers, and the weight is a copy as in pipeline/bwd_data_wavelet_tma.hpp. See pipeline/tma_roles.hpp.
 #pragma once
 
+#include "ckgen/atom/plane_fragments.hpp"
 #include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/epilogue/wgmma_plane_store.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
@@ -25,8 +27,11 @@ struct PlanesTmaBwdDataCopies {
     using Args = PlanesTmaBwdDataArgs<D>;
     using Tile = conv::BwdDataTile<1>;
     static constexpr int blocks = D::m_per_block / 64;
+    static constexpr int elem_bytes = sizeof(typename D::Out);
+    static constexpr int box_positions = 128 / elem_bytes;
+    static constexpr int block_boxes = 64 / box_positions;
     template <int Rows>
-    using Box = atom::SwizzledTile<typename D::Out, Rows, 64>;
+    using Box = atom::SwizzledTile<typename D::Out, Rows, box_positions>;
 
     // The image and the first position of each block of 64 rows. Images past the last read as zero.
     struct Rows {
@@ -51,15 +56,20 @@ struct PlanesTmaBwdDataCopies {
 
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
                                        const Step& step) {
-        constexpr int columns = D::m_per_block + (D::weight_rows > 0 ? 0 : D::n_per_block);
-        platform::mbarrier_expect(ring.full(), columns * 2 * args.problem.tap_rows);
+        const int weight_bytes = D::weight_rows > 0     ? 0
+                                 : kTransposesWeight<D> ? D::n_per_block * 128
+                                                        : D::n_per_block * 2 * args.problem.tap_rows;
+        platform::mbarrier_expect(ring.full(), D::m_per_block * elem_bytes * args.problem.tap_rows + weight_bytes);
         CKGEN_UNROLL
-        for(int i = 0; i < blocks; ++i)
-            platform::tma_load_nd(ring.data() + i * Box<D::k_per_block>::bytes, args.out, ring.full(), rows.position[i],
-                                  step.channel, tile.group, rows.image[i]);
-        if constexpr(D::weight_rows == 0)
-            copy_weight<D::k_per_block>(args, ring.data() + blocks * Box<D::k_per_block>::bytes, ring.full(), tile,
-                                        step);
+        for(int i = 0; i < blocks * block_boxes; ++i)
+            platform::tma_load_nd(ring.data() + i * Box<D::k_per_block>::bytes, args.out, ring.full(),
+                                  rows.position[i / block_boxes] + i % block_boxes * box_positions, step.channel,
+                                  tile.group, rows.image[i / block_boxes]);
+        const uint32 weight = ring.data() + blocks * block_boxes * Box<D::k_per_block>::bytes;
+        if constexpr(kTransposesWeight<D>)
+            platform::tma_load_nd(weight, args.wei, ring.full(), step.channel, tile.n_first, 0, tile.group);
+        else if constexpr(D::weight_rows == 0)
+            copy_weight<D::k_per_block>(args, weight, ring.full(), tile, step);
     }
     template <int Rows>
     static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
@@ -73,17 +83,43 @@ struct PlanesTmaBwdDataCopies {
 
 template <class D>
 struct PlanesTmaBwdDataView : BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>> {
-    // A row of both operands is an output channel.
-    static CKGEN_DEVICE int steps(const PlanesTmaBwdDataArgs<D>& args) { return args.problem.tap_rows / 16; }
+    static constexpr bool a_in_registers = kTransposesWeight<D>;
+
+    // A row of A is an output channel.
+    static CKGEN_DEVICE int steps(const PlanesTmaBwdDataArgs<D>& args) { return args.problem.tap_rows / step; }
     template <int Steps>
-    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
-        using T = typename D::Out;
+    static CKGEN_DEVICE void multiply(const platform::Thread& thread, uint32 a, uint32 b,
+                                      float (&acc)[D::n_per_block / 2], bool accumulate) {
+        if constexpr(a_in_registers)
+            multiply_registers<Steps>(thread, a, b, acc, accumulate);
+        else
+            multiply_lds<Steps>(a, b, acc, accumulate);
+    }
+
+private:
+    using T = typename D::Out;
+    static constexpr int step = 32 / static_cast<int>(sizeof(T));  // output channels of a product
+
+    template <int Steps>
+    static CKGEN_DEVICE void multiply_lds(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
         const atom::SwizzledTile<T, D::k_per_block, 64> a_tile(a);
         const atom::SwizzledTile<T, (D::weight_rows > 0 ? D::weight_rows : D::k_per_block), 64> b_tile(b);
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)
-            atom::wgmma<T, D::n_per_block>(acc, a_tile.descriptor(16 * k), b_tile.descriptor(16 * k),
+            atom::wgmma<T, D::n_per_block>(acc, a_tile.descriptor(step * k), b_tile.descriptor(step * k),
                                            accumulate || k > 0);
+    }
+    template <int Steps>
+    static CKGEN_DEVICE void multiply_registers(const platform::Thread& thread, uint32 a, uint32 b,
+                                                float (&acc)[D::n_per_block / 2], bool accumulate) {
+        uint32 fragments[Steps][4];
+        atom::PlaneFragments<D::k_per_block>(thread, a).load(fragments);
+        const atom::SwizzledTile<T, D::n_per_block, D::k_per_block> b_tile(b);
+        atom::wgmma_fence();  // after the loads
+        CKGEN_UNROLL
+        for(int k = 0; k < Steps; ++k)
+            atom::wgmma_of_registers<D::n_per_block>(acc, fragments[k], b_tile.k_major_descriptor(step * k),
+                                                     accumulate || k > 0);
     }
 };
 
@@ -92,7 +128,10 @@ struct PlanesTmaBwdDataKernel : TmaRoles<D, PlanesTmaBwdDataView<D>, BwdDataTmaL
     using T = typename D::ComputeA;
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = 1;
-    static constexpr bool transposes_weight = false;
+    static constexpr int n_per_block = D::n_per_block;
+    static constexpr int k_per_block = D::k_per_block;
+    static constexpr int box_positions = PlanesTmaBwdDataCopies<D>::box_positions;
+    static constexpr bool transposes_weight = kTransposesWeight<D>;
 };
 
 }  // namespace ckgen::pipeline

@@ -17,6 +17,11 @@
 
 namespace ckgen::pipeline {
 
+// True if the kernel reads a copy of the weight with the output channels innermost, in boxes of 128 bytes of them by
+// all columns of the tile: wgmma takes tf32 only from K-major operands in shared memory.
+template <class D>
+inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4;
+
 // As in pipeline/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
 template <class D, class Copies>
 struct BwdDataTmaLoadRole {
@@ -61,6 +66,7 @@ private:
 template <class D, class KernelArgs, class Epilogue>
 struct BwdDataTmaView {
     static constexpr bool plans_ahead = D::d_tensors == 0;
+    static constexpr bool a_in_registers = false;
     using Args = KernelArgs;
     using Tile = conv::BwdDataTile<D::kernel_ndim>;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }

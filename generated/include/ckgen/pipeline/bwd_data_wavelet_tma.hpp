@@ -13,10 +13,6 @@
 
 namespace ckgen::pipeline {
 
-// True if the kernel reads a copy of the weight with the output channels innermost.
-template <class D>
-inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4;
-
 template <class D>
 struct WaveletTmaBwdDataArgs {
     platform::TensorMap out[conv::kMostSubGemms];  // per sub-GEMM
@@ -128,7 +124,8 @@ struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, epilo
     // A row of A is a position of the sub-GEMM, a row of B an output channel.
     static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / step; }
     template <int Steps>
-    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
+    static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
+                                      bool accumulate) {
         using T = typename D::ComputeA;
         constexpr atom::Major major = kTransposesWeight<D> ? atom::Major::k : atom::Major::mn;
         const atom::SwizzledTile<T, 64, D::k_per_block> a_tile(a);

@@ -56,7 +56,8 @@ template <class D>
 struct PlanesTmaView : WeightTmaView<D, PlanesTmaArgs<D>> {
     static CKGEN_DEVICE constexpr int steps(const PlanesTmaArgs<D>&) { return 4; }
     template <int Steps>
-    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
+    static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
+                                      bool accumulate) {
         using T = typename D::ComputeA;
         constexpr int step = D::k_per_block / 4;
         const atom::SwizzledTile<T, 64, D::k_per_block> a_tile(a);

@@ -11,7 +11,8 @@
 //   unit(args, u), tile(args, number)     the Tile of a unit, and the Tile of an output tile
 //   rows(args, tile)                      rows of the product
 //   plans_ahead                           true if registers suffice to compute the next unit while products run
-//   steps(args), multiply<Steps>()        number of products of 16 positions of GEMM-K per stage, and all of them
+//   steps(args), multiply<Steps>()        number of products of 32 bytes of GEMM-K per stage, and all of them
+//   a_in_registers                        true if the threads of multiply() load A from the stage
 // and in family stationary, where consecutive units share B,
 //   weight_tile_bytes(args)               bytes from one tile of B to the next
 #pragma once
@@ -20,10 +21,12 @@
 
 namespace ckgen::pipeline {
 
-// Workgroups per multiprocessor: two if their stages fit, so that one stores while the other multiplies. A
-// multiprocessor has 228 KiB of shared memory, of which the system reserves one KiB per workgroup.
+// Workgroups per multiprocessor: two if their stages and registers fit, so that one stores while the other multiplies.
+// A multiprocessor has 228 KiB of shared memory, of which the system reserves one KiB per workgroup, and 65536
+// registers. Beside the accumulators, a thread needs about 40.
 template <class D>
-inline constexpr int tma_resident = 2 * (D::lds_bytes + 1024) <= 228 * 1024 ? 2 : 1;
+inline constexpr int tma_resident =
+    2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * (D::acc_registers + 40) <= 65536 ? 2 : 1;
 
 // LoadRole: run(thread, args, ring), which one warp executes.
 template <class D, class View, class LoadRole>
@@ -77,7 +80,7 @@ struct TmaRoles {
 
 private:
     static CKGEN_DEVICE void init_barriers(const TmaRing<D>& ring) {
-        ring.init(1, D::warpgroups / tma_consumers<D>);
+        ring.init(1, D::warpgroups / tma_consumers<D> * tma_releases<View>);
         if constexpr(pingpong)
             for(int consumer = 0; consumer < tma_consumers<D>; ++consumer)
                 platform::mbarrier_init(ring.order(consumer), 1);

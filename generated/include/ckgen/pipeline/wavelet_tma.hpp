@@ -124,7 +124,8 @@ struct WaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
     // A row of both operands is a position of GEMM-K.
     static CKGEN_DEVICE constexpr int steps(const WaveletTmaArgs<D>&) { return D::k_per_block / 16; }
     template <int Steps>
-    static CKGEN_DEVICE void multiply(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
+    static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
+                                      bool accumulate) {
         const atom::SwizzledTile<typename D::Out, D::k_per_block, 64> a_tile(a), b_tile(b);
         CKGEN_UNROLL
         for(int k = 0; k < Steps; ++k)

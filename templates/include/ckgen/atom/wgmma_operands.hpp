@@ -41,4 +41,11 @@ struct WgmmaAccumulator {
     static CKGEN_HD constexpr int column(int thread, int i) { return 8 * (i / 4) + thread % 4 * 2 + i % 2; }
 };
 
+// Register i of an A of tf32 in registers (PTX ISA 9.0, 9.7.15.5.1): row lane / 4 + 8 * (i % 2) of the warp's 16 rows,
+// index lane % 4 + 4 * (i / 2) of the eight of GEMM-K.
+struct WgmmaFragment {
+    static CKGEN_HD constexpr int row(int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + 8 * (i % 2); }
+    static CKGEN_HD constexpr int k(int thread, int i) { return thread % 4 + 4 * (i / 2); }
+};
+
 }  // namespace ckgen::atom

@@ -15,6 +15,10 @@ namespace ckgen::pipeline {
 template <class D>
 inline constexpr int tma_consumers = D::warpgroups * D::m_per_xdl / D::m_per_block;
 
+// Signals per warpgroup that a stage is no longer read.
+template <class View>
+inline constexpr int tma_releases = View::a_in_registers ? 4 : 1;
+
 // The units of a workgroup in order. The tile of the next unit is computed ahead.
 template <class D, class View>
 class TmaUnits {
@@ -114,8 +118,8 @@ protected:
         CKGEN_UNROLL
         for(int b = 0; b < own_blocks; ++b)
             atom::wgmma_done(acc[b]);
-        if(last != 0 && id_ == 0)
-            platform::mbarrier_arrive(last);
+        if(last != 0)
+            release(last);
     }
 
     static CKGEN_DEVICE void clear(Registers (&acc)[own_blocks]) {
@@ -161,6 +165,14 @@ protected:
     const int first_block_, id_, workgroup_;
 
 private:
+    // One thread signals that a stage is no longer read; where threads read it themselves, one of each warp.
+    CKGEN_DEVICE void release(uint32 empty) const {
+        if constexpr(View::a_in_registers)
+            platform::sync_warp();
+        if(id_ % (128 / tma_releases<View>) == 0)
+            platform::mbarrier_arrive(empty);
+    }
+
     CKGEN_DEVICE TmaWeightTile weight_tile(int k) const {
         if constexpr(D::weight_rows > 0) {
             const uint32 bytes = View::weight_tile_bytes(args_);
@@ -180,13 +192,13 @@ private:
             atom::wgmma_fence();
             CKGEN_UNROLL
             for(int b = 0; b < own_blocks; ++b)
-                View::template multiply<Steps>(ring_.data() + (first_block_ + b) * block_bytes,
+                View::template multiply<Steps>(thread_, ring_.data() + (first_block_ + b) * block_bytes,
                                                D::weight_rows > 0 ? weight.data : ring_.data() + a_blocks * block_bytes,
                                                acc[b], !pingpong || k > 0);
             atom::wgmma_commit();
-            atom::wgmma_wait<1>();
-            if(previous != 0 && id_ == 0)
-                platform::mbarrier_arrive(previous);
+            atom::wgmma_wait<View::a_in_registers ? 0 : 1>();
+            if(previous != 0)
+                release(previous);
             previous = ring_.empty();
         }
         if constexpr(!pingpong)

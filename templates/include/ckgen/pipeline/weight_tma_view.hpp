@@ -10,6 +10,7 @@ namespace ckgen::pipeline {
 template <class D, class KernelArgs>
 struct WeightTmaView {
     static constexpr bool plans_ahead = true;
+    static constexpr bool a_in_registers = false;
     using Args = KernelArgs;
     using Tile = conv::BwdWeightTile;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.problem.schedule; }

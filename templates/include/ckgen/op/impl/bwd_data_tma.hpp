@@ -73,9 +73,9 @@ private:
                          const conv::BwdDataUnits&) {
         using T = typename Kernel::T;
         args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p));
-        args.out =
-            platform::box_map<T>(p.out, platform::plane_boxes({p.positions, p.k, p.groups, p.images}, p.out_k_bytes,
-                                                              p.out_group_bytes, p.out_image_bytes, 64, p.tap_rows));
+        args.out = platform::box_map<T>(
+            p.out, platform::plane_boxes({p.positions, p.k, p.groups, p.images}, p.out_k_bytes, p.out_group_bytes,
+                                         p.out_image_bytes, Kernel::box_positions, p.tap_rows));
     }
 
     // The weight as [group][K][taps * C], in boxes of tap_rows of K by 64 of a tap's channels; transposed as
