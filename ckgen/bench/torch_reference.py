@@ -5,19 +5,35 @@ PyTorch is passed in as ``torch``, so this module can be imported without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import CHANNELS_LAST, TensorName, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 
 
 def prepare(torch: Any) -> None:
-    """Let cuDNN choose its fastest algorithm per problem, and keep float32 products in float32 (no TF32)."""
+    """Let cuDNN choose its fastest algorithm per problem, and keep float32 products in float32 (see rounding())."""
     torch.backends.cudnn.benchmark = True
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cuda.matmul.allow_tf32 = False
+    _allow_tf32(torch, False)
+
+
+@contextmanager
+def rounding(torch: Any, dtype: str) -> Iterator[None]:
+    """Let PyTorch's products of float32 round to tf32 where instances of ``dtype`` do."""
+    _allow_tf32(torch, DTYPES[dtype].multiplies_tf32)
+    try:
+        yield
+    finally:
+        _allow_tf32(torch, False)
+
+
+def _allow_tf32(torch: Any, allowed: bool) -> None:
+    torch.backends.cudnn.allow_tf32 = allowed
+    torch.backends.cuda.matmul.allow_tf32 = allowed
 
 
 def gradient_launcher(

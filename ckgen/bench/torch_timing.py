@@ -12,7 +12,7 @@ from typing import Any
 from ckgen.bench import job as bench_job
 from ckgen.bench.job import Job, Outcome, Settings, timed
 from ckgen.bench.torch_functions import fused
-from ckgen.bench.torch_reference import gradient_launcher, prepare
+from ckgen.bench.torch_reference import gradient_launcher, prepare, rounding
 from ckgen.bench.torch_reference import to_logical as gradient_to_logical
 from ckgen.bench.torch_tensors import GuardedTensor, TorchData, judge, torch_type
 from ckgen.bench.torch_timer import TorchTimer
@@ -65,7 +65,8 @@ class TorchBench:
             a, b = (torch.randn(edge, edge, device=self._device) for _ in range(2))
             a, b = (matrix.to(torch_type(torch, dtype, "in")) for matrix in (a, b))
             product = torch.empty_like(a)
-            found[dtype] = 2 * edge**3 / self._seconds(lambda: torch.mm(a, b, out=product))  # noqa: B023
+            with rounding(torch, dtype):
+                found[dtype] = 2 * edge**3 / self._seconds(lambda: torch.mm(a, b, out=product))  # noqa: B023
         source = torch.ones(size, dtype=torch.uint8, device=self._device)
         target = torch.empty_like(source)
         found["bytes"] = 2 * size / self._seconds(lambda: target.copy_(source))
@@ -87,7 +88,8 @@ class TorchBench:
             data = TorchData(self._torch, self._device, problem, job.dtype, seed, job.operation, function)
             self._known = key, data
         if job.kind == "reference":
-            return self._reference(job, self._known[1])
+            with rounding(self._torch, job.dtype):
+                return self._reference(job, self._known[1])
         outcome = self._instance(job, self._known[1], limit_ms)
         if outcome.verdict != bench_job.OK:
             self._known = None  # the failed run may have changed the inputs

@@ -118,6 +118,29 @@ def test_ceilings_and_origin(make_stub: StubMaker) -> None:
     assert runner.origin()["software"].startswith("torch ")
 
 
+@pytest.mark.parametrize(("dtype", "rounds"), [("f32", False), ("f32_comp_tf32", True)])
+def test_the_reference_rounds_where_instances_do(
+    make_stub: StubMaker, monkeypatch: pytest.MonkeyPatch, dtype: str, rounds: bool
+) -> None:
+    from ckgen.bench import torch_timing as bench_torch
+
+    seen = set()
+
+    def launcher(*given: Any) -> Any:
+        launch = gradient_launcher(*given)
+
+        def watched() -> Any:
+            seen.add((torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32))
+            return launch()
+
+        return watched
+
+    monkeypatch.setattr(bench_torch, "gradient_launcher", launcher)
+    runner = bench(make_stub)
+    assert runner.measure(Job("reference", "cudnn", dtype, NAMED[1]), None).ms
+    assert seen == {(rounds, rounds)} and not torch.backends.cudnn.allow_tf32
+
+
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 @pytest.mark.parametrize("function", ["PassThrough", "Bilinear", "AddRelu", "ReluGradient", "Clip"])
 @pytest.mark.parametrize("operation", OPERATIONS)
