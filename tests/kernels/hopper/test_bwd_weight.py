@@ -335,16 +335,15 @@ TMA_BUGS = {
     ),
     "missing-arrive": Bug(
         "tma_consumers.hpp",
-        "            if(previous != 0 && id_ == 0)\n                platform::mbarrier_arrive(previous);\n"
-        "            previous = ring_.empty();\n",
+        "            if(previous != 0)\n                release(previous);\n            previous = ring_.empty();\n",
         "            previous = ring_.empty();\n",
         ("nothing moves any more", "of 2 arrivals", "tma_consumers.hpp"),
         TMA_STEPS,
     ),
     "arrives-before-the-products-are-done": Bug(
         "tma_consumers.hpp",
-        "if(previous != 0 && id_ == 0) platform::mbarrier_arrive(previous); previous = ring_.empty();",
-        "if(id_ == 0) platform::mbarrier_arrive(ring_.empty());",
+        "if(previous != 0) release(previous); previous = ring_.empty();",
+        "release(ring_.empty());",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
@@ -442,8 +441,8 @@ TMA_BUGS = {
     ),
     "waits-for-too-few-products": Bug(
         "tma_consumers.hpp",
-        "atom::wgmma_wait<1>();",
-        "atom::wgmma_wait<2>();",
+        "atom::wgmma_wait<View::a_in_registers ? 0 : 1>();",
+        "atom::wgmma_wait<View::a_in_registers ? 0 : 2>();",
         ("LDS race", "write by a copy at", "read by the matrix unit of warpgroup"),
         TMA_STEPS,
     ),
@@ -456,8 +455,8 @@ TMA_BUGS = {
     ),
     "no-commit": Bug(
         "tma_consumers.hpp",
-        "atom::wgmma_commit(); atom::wgmma_wait<1>();",
-        "atom::wgmma_wait<1>();",
+        "atom::wgmma_commit(); atom::wgmma_wait<View::a_in_registers ? 0 : 1>();",
+        "atom::wgmma_wait<View::a_in_registers ? 0 : 1>();",
         ("no wgmma_commit between", "tma_consumers.hpp"),
         TMA_STEPS,
     ),

@@ -200,11 +200,11 @@ DATA_TF32_BUGS = {
         (),
         STEPS,
     ),
-    "fragments-before-their-stage": Bug(
+    "one-lane-releases-what-others-may-read": Bug(
         "tma_consumers.hpp",
-        "platform::mbarrier_wait(ring_.full(), ring_.parity);",
-        "if(!View::a_in_registers) platform::mbarrier_wait(ring_.full(), ring_.parity);",
-        ("LDS", "plane_fragments.hpp"),
+        "        if constexpr(View::a_in_registers)\n            platform::sync_warp();\n",
+        "",
+        ("LDS race", "write by a copy at", "plane_fragments.hpp"),
         STEPS,
     ),
 }
@@ -222,4 +222,4 @@ def test_planted_bug_of_the_data_is_reported(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DATA_TF32_BUGS)
 def test_planted_bug_of_the_data_in_tf32_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(DATA_TF32_BUGS[name], DATA_TF32, run, tmp_path)
+    check_bug(DATA_TF32_BUGS[name], DATA_TF32_PINGPONG, run, tmp_path)
