@@ -87,7 +87,7 @@ def build(
     cmake = configure(
         *(tree, platform, build_dir), archs=archs, options=options, toolchain=toolchain, on_line=on_line, held=held
     )
-    compiled = _run((*cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line, environment, held)
+    compiled = _run((*cmake, "--build", str(build_dir), "--parallel", str(jobs)), on_line, environment, held, build_dir)
     return BuildResult(_library(build_dir), time.perf_counter() - begin, compiled)
 
 
@@ -232,8 +232,9 @@ def _run(
     on_line: Callable[[str], None] | None,
     environment: Mapping[str, str] | None = None,
     held: Sequence[int] = (),
+    build_dir: Path | None = None,
 ) -> str:
-    """Run a command and return the last lines that it printed. Raises CkgenError if it fails."""
+    """Run a command, whose compilers start in ``build_dir``. Return its last lines. Raise CkgenError if it fails."""
     lines: list[str] = []
     with subprocess.Popen(
         command,
@@ -255,7 +256,7 @@ def _run(
             _end(process)
             raise
     if process.returncode != 0:
-        raise CkgenError(first_errors(lines, command), 1)
+        raise CkgenError(first_errors(lines, command, build_dir), 1)
     return "\n".join(deque(lines, _TAIL_LINES))
 
 
@@ -267,11 +268,12 @@ def _end(process: subprocess.Popen[str]) -> None:
             process.wait(_SECONDS_TO_END)
 
 
-def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnostic, ...]:
-    """Find the first errors in the output of a compiler, linker or CMake; its last lines if there are none."""
+def first_errors(lines: Sequence[str], command: Sequence[str], build_dir: Path | None = None) -> tuple[Diagnostic, ...]:
+    """Find the first errors in the output of a compiler, linker or CMake; its last lines if there are none. Relative
+    places, as ccache may give them, are below ``build_dir``."""
     found: dict[str, Diagnostic] = {}
     for index, line in enumerate(lines):
-        diagnostic = _error_in(lines, index)
+        diagnostic = _error_in(lines, index, build_dir or Path())
         if diagnostic is not None:
             found.setdefault(line, diagnostic)
         if len(found) == _SHOWN_ERRORS:
@@ -282,10 +284,10 @@ def first_errors(lines: Sequence[str], command: Sequence[str]) -> tuple[Diagnost
     return tuple(found.values())
 
 
-def _error_in(lines: Sequence[str], index: int) -> Diagnostic | None:
+def _error_in(lines: Sequence[str], index: int, build_dir: Path) -> Diagnostic | None:
     line = lines[index]
     if match := _COMPILER_ERROR.match(line):
-        place = Place(match["file"], int(match["line"]), int(match["column"] or 1))
+        place = Place(os.path.normpath(build_dir / match["file"]), int(match["line"]), int(match["column"] or 1))
         return Diagnostic(place, "compile", match["what"])
     if line.startswith("CMake Error"):
         paragraph = takewhile(lambda text: not text.startswith(("Call Stack", "-- ")), lines[index + 1 :])

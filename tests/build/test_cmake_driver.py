@@ -124,6 +124,8 @@ def test_errors_in_what_tools_print() -> None:
             ["FAILED: x.o", "/usr/bin/hipcc " + "-I/x " * 100, line, "ninja: error: stopped"], ["cmake"]
         )
         assert (tool.rule, tool.message) == ("compile", line.replace(" fatal   :", ":").replace(" error:", ""))
+    (near,) = first_errors(["../tree/a.cpp:2:12: error: no"], ["cmake"], Path("build/host"))
+    assert near.place is not None and near.place.file == "build/tree/a.cpp"
     (cut,) = first_errors(["/usr/bin/hipcc " + "-I/x " * 100], ["cmake"])
     assert len(cut.message) < 200 and cut.message.endswith(" ...")
     (unknown,) = first_errors(["Killed"], ["ninja"])

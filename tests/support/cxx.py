@@ -21,10 +21,12 @@ from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.bwd_weight import backward_weight
+from ckgen.operations.operation import OPERATIONS
 from ckgen.verify.reference import tolerance
 from tests.support.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
+BATCH = 6  # sources of instances in one file
 CHECKED = ("-O2", "-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without warnings
 
 
@@ -75,8 +77,27 @@ def source(tree: Path, name: str) -> Path:
 
 def link(folder: Path, tree: Path, flags: Sequence[str] = ()) -> Path:
     """Compile a tree to a shared library."""
-    sources = sorted((tree / "src").rglob("*.cpp"))
+    sources = batched(sorted((tree / "src").rglob("*.cpp")), tree / "batches")
     return shared_library(folder / "libckgen_conv.so", sources, [tree / "include"], flags)
+
+
+def batched(sources: Sequence[Path], folder: Path) -> list[Path]:
+    """The sources, where those of many instances are joined in files in ``folder``: a compiler reads the same headers
+    for each file, which takes longer than an instance."""
+    alike: dict[str, list[Path]] = {}
+    for path in sources:
+        own = path.parents[1].name in OPERATIONS
+        alike.setdefault(f"{path.parents[1].name}_{path.parent.name}" if own else str(path), []).append(path)
+    made = []
+    for name, group in alike.items():
+        if len(group) < 2 * BATCH:
+            made += group
+            continue
+        folder.mkdir(exist_ok=True)
+        for first in range(0, len(group), BATCH):
+            made.append(folder / f"{name}_{first}.cpp")
+            made[-1].write_text("".join(path.read_text() for path in group[first : first + BATCH]))
+    return made
 
 
 def shared_library(library: Path, sources: Sequence[Path], include: Sequence[Path], flags: Sequence[str]) -> Path:
