@@ -26,7 +26,7 @@ from ckgen.verify.reference import tolerance
 from tests.support.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
-BATCH = 6  # sources of instances in one file
+BATCH = 4  # sources of instances in one file
 CHECKED = ("-O2", "-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without warnings
 
 
@@ -90,7 +90,7 @@ def batched(sources: Sequence[Path], folder: Path) -> list[Path]:
         alike.setdefault(f"{path.parents[1].name}_{path.parent.name}" if own else str(path), []).append(path)
     made = []
     for name, group in alike.items():
-        if len(group) < 2 * BATCH:
+        if len(group) < BATCH:
             made += group
             continue
         folder.mkdir(exist_ok=True)
