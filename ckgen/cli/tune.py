@@ -132,9 +132,9 @@ def _make(results: tuple[Path, ...], arch: str | None, model: Path | None, spec:
 
 def _check(tables: Path, classes: Path) -> int:
     from ckgen.report import by_class
-    from ckgen.tuning.from_rows import find_drift
+    from ckgen.tuning.from_rows import find_drift, find_times_drift
 
-    drifts = find_drift(tables, Path())
+    drifts = find_drift(tables, Path()) + (find_times_drift(Path()) if tables == TABLES else [])
     for file in sorted(classes.glob("*.csv")):
         drifts += by_class.find_drift(file, Path())
     for drift in drifts:

@@ -18,6 +18,7 @@ from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE, find_warpgroup_atom
 LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
 MAX_STAGES = 6  # more stages hide no more latency if a stage is multiplied in 400 clocks
 WGMMA_ROWS = 64  # rows of a warpgroup's atom
+OTHER_REGISTERS = 64  # beside accumulators, estimated
 
 NDIM = Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.")
 ELEM_BYTES = Value("elem_bytes", "Bytes of an element of A and B.")
@@ -71,6 +72,9 @@ class BulkCopy(Family):
     @abstractmethod
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if TMA and the kernel can read the problem's tensors."""
+
+    def registers(self, instance: Fields) -> int:
+        return instance.acc_registers + OTHER_REGISTERS
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; a warpgroup reads 64 rows of A and all of B for its wgmma."""

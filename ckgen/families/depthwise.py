@@ -211,7 +211,7 @@ class Depthwise(Family):
         """Single positions. Where several instances take a filter, the smallest one that sweeps comes first."""
         single = SINGLE_ROWS * SINGLE_ROWS // instance.a_vector
         taps = instance.m_per_block * instance.stages if instance.stages > 1 else single
-        return Coverage(1, 1, taps, all_taps=True)
+        return Coverage(1, 1, taps, 0, True, sweep=(instance.stages, instance.m_per_block, instance.n_per_block))
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """Traffic of k_per_block positions of n_per_block groups, of which each is read and written, or read twice."""

@@ -48,7 +48,8 @@ TAP_SLOT = 8
 class Coverage(NamedTuple):
     """The part of the result that a tile covers, for the selector: rows and columns, the columns those of every tap
     (`all_taps`) or run over the groups (`all_groups`); or rows and columns are those of `groups` at most. `values` are
-    read per term of its sums, or as many as take the time of its `macs` products per tap."""
+    read per term of its sums, or as many as take the time of its `macs` products per tap. A family of sweeps multiplies
+    each position by rows and columns of taps of as many groups as `sweep` says."""
 
     m: int
     n: int
@@ -57,6 +58,7 @@ class Coverage(NamedTuple):
     all_taps: bool = False
     all_groups: bool = False
     groups: int = 1
+    sweep: tuple[int, int, int] = (0, 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,7 +86,6 @@ class Family(ABC):
     uses_wgmma: bool = False
     single_channel: bool = False  # a group has one input channel
     own_sums: tuple[str, ...] = ()  # operations for which, with a function, no second kernel adds partial sums
-    reduces: bool = True  # backward data: a second kernel adds partial sums, if there can be any
     ck_unit: str = ""  # rows of the classes with this unit in CK's tables are instances of it
     has_ck_rows: bool = False  # and rows of CK's dispatcher
     ck_flag: str = ""  # key of CK's dispatcher that is true for its rows and false for others
@@ -223,6 +224,18 @@ class Family(ABC):
         return saturated((values, ceil_div(saturated((problem.k, merged)), TAP_SLOT))) // ceil_div(problem.k, TAP_SLOT)
 
     # Cost.
+
+    def registers(self, instance: Fields) -> int:
+        """Vector registers of a lane, estimated; 1 if they do not limit the number of workgroups."""
+        return 1
+
+    def tap_step(self, instance: Fields) -> int:
+        """The K channels of backward data that a tap takes whole numbers of."""
+        return instance.k_per_block if self.uses_tma else TAP_SLOT
+
+    def splits(self, operation: str) -> bool:
+        """True if split_k divides its work."""
+        return not self.single_channel
 
     @abstractmethod
     def tile_bytes(self, instance: Fields) -> TileBytes:

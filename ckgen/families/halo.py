@@ -148,8 +148,12 @@ class Halo(BulkCopy):
         and writes each position once."""
         if instance.a_k_major:
             return Coverage(instance.k_per_block, CHANNELS, 2 * CHANNELS, all_taps=True, all_groups=True)
-        m, n = instance.m_per_block, instance.n_per_block
-        return Coverage(m, n, m + n, macs=m * n, all_taps=True)
+        m = instance.m_per_block
+        read = CHANNELS + m * (CHANNELS // instance.n_per_block)
+        return Coverage(m, CHANNELS, read, macs=m * CHANNELS, all_taps=True, all_groups=True)
+
+    def splits(self, operation: str) -> bool:
+        return operation == BWD_WEIGHT
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         return halo_cost.work(instance, problem, split_k, rates, self.matrix_rate(instance.dtype, rates))

@@ -100,6 +100,9 @@ class Mfma(Family):
     def atom(self, instance: Fields, arch: str) -> Atom | None:
         return find_atom(arch, instance.dtype, instance.m_per_xdl) if arch in MATRIX_ARCHES else None
 
+    def registers(self, instance: Fields) -> int:
+        return instance.vgpr_estimate
+
     def coverage(self, instance: Fields) -> Coverage:
         return super().coverage(instance)._replace(groups=instance.groups_to_merge)
 

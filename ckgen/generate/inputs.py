@@ -11,6 +11,7 @@ from ckgen.generate.command import GenerateCommand
 from ckgen.generate.manifest import digest
 from ckgen.paths import PACKAGE, templates_dir
 from ckgen.selection.measured import TABLES, load_texts
+from ckgen.selection.time_model import COEFFICIENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class RenderContext:
     The name of the spec is in every file that is made from it. The rest of `command`, which makes the tree again, is
     only in the manifest, so that trees of different selections have the same files for the same instances. `sets` maps
     each set of the spec to the names of its instances. `tables` maps the file name of each table of measured rows to
-    its text. `functions` are the functions of the spec.
+    its text, `times` is the text of the time model's coefficients, empty for none. `functions` are the functions of the
+    spec.
     """
 
     templates: Templates
@@ -36,6 +38,7 @@ class RenderContext:
     sets: Mapping[str, Sequence[str]]
     tables: Mapping[str, str] = field(default_factory=dict)
     functions: Sequence[Function] = ()
+    times: str = ""
 
 
 def load_templates(folder: Path) -> Templates:
@@ -52,7 +55,8 @@ def load_context(
 ) -> RenderContext:
     """The context of this installation: its templates and tables."""
     spec_sha256 = digest(spec_text.encode())
-    return RenderContext(load_templates(templates_dir()), command, spec_sha256, sets, load_texts(), functions)
+    times = COEFFICIENTS.read_text(encoding="utf-8")
+    return RenderContext(load_templates(templates_dir()), command, spec_sha256, sets, load_texts(), functions, times)
 
 
 def input_files() -> tuple[Path, ...]:
@@ -64,4 +68,5 @@ def input_files() -> tuple[Path, ...]:
     """
     folder = templates_dir()
     templates = (path for path in folder.rglob("*") if path.is_file() or path.is_dir())
-    return (*sorted(PACKAGE.rglob("*.py")), folder, *sorted(templates), TABLES, *sorted(TABLES.glob("*.json")))
+    tables = (TABLES, *sorted(TABLES.glob("*.json")), COEFFICIENTS)
+    return (*sorted(PACKAGE.rglob("*.py")), folder, *sorted(templates), *tables)

@@ -24,6 +24,7 @@ from ckgen.elementwise.function_cpp import cpp_function
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.inputs import RenderContext, Templates
 from ckgen.generate.manifest import MANIFEST_NAME, FileRecord, InstanceRecord, Origin, digest, manifest_text
+from ckgen.generate.times import timed_devices, times_for
 from ckgen.generate.types_cpp import type_rows
 from ckgen.generate.view_models import Factory, Source, factories_of, measured_of, operations_of, sources_of
 from ckgen.hardware.archs import ARCHES
@@ -31,6 +32,7 @@ from ckgen.instance.derived_cpp import checked_structs, derived_structs
 from ckgen.instance.instance import Instance, derived, primary
 from ckgen.instance.rules_cpp import rule_sets
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
+from ckgen.selection import terms, time_model
 
 INSTANCE_TEMPLATE = "instance.cpp.j2"
 FACTORY_TEMPLATE = "factory.cpp.j2"
@@ -102,6 +104,8 @@ def _render_files(sources: Sequence[Source], context: RenderContext) -> Iterator
     tree = shared | _tree_values(sources, factories, texts) | {"compat": context.command.style.compat}
     tree["measured"] = measured = measured_of(sources, context.tables)
     tree["measured_names"] = sorted({candidate.name for row in measured for candidate in row.candidates})
+    tree |= {"terms": terms, "time_model": time_model, "timed_devices": timed_devices(context.times)}
+    tree["times"] = times_for(sources, context.times)
     tree["functions"] = [cpp_function(function) for function in context.functions]
     for name, text in texts.items():
         if name in (INSTANCE_TEMPLATE, FACTORY_TEMPLATE):

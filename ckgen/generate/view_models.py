@@ -92,6 +92,21 @@ class Source:
         return FAMILIES[self.instance.family].amd_only
 
     @property
+    def registers(self) -> int:
+        """Vector registers of a lane, for the time model."""
+        return FAMILIES[self.instance.family].registers(self.instance)
+
+    @property
+    def tap_step(self) -> int:
+        """The K channels of backward data that a tap takes whole numbers of, for the time model."""
+        return FAMILIES[self.instance.family].tap_step(self.instance)
+
+    @property
+    def splits(self) -> bool:
+        """True if split_k divides its work."""
+        return FAMILIES[self.instance.family].splits(self.instance.operation)
+
+    @property
     def guard(self) -> str:
         return guard_of(self.instance.archs, self.amd_only)
 

@@ -117,11 +117,14 @@ class Rates:
 # amds-cdna-4-architecture-announcement. L2: 32 channels (MI250X die) or 16 per chiplet (MI300X: 38 units, MI355X: 32)
 # of 128 bytes per cycle, shared by the units: "AMD CDNA 2 / CDNA 3 architecture" white papers. An access to memory
 # takes about 800 ns on all of them (chipsandcheese.com, "Testing AMD's giant MI300X").
-# sm_90a: H200 data sheet (989 TFLOP/s dense at 1.83 GHz on 132 SMs). 16 integer lanes per SM quarter, 128 bytes of
-# shared memory and 64 bytes of L2 per cycle: "NVIDIA H100 Tensor Core GPU architecture", CUDA programming guide, 16.8
-# and 5.4.1. mma.sync reaches 62.9 % of wgmma's rate: Luo et al., "Dissecting the NVIDIA Hopper Architecture through
-# Microbenchmarking and Multiple Level Analysis", arXiv 2501.12084.
-_HOPPER_MATRIX = (("f16", 1024.0), ("bf16", 1024.0), ("mma-f16", 644.0), ("mma-bf16", 644.0), ("mma-f32", 64.0))
+# sm_90a: H200 data sheet (989 TFLOP/s dense, 495 in tf32, at 1.83 GHz on 132 SMs). 16 integer lanes per SM quarter, 128
+# bytes of shared memory and 64 bytes of L2 per cycle: "NVIDIA H100 Tensor Core GPU architecture", CUDA programming
+# guide, 16.8 and 5.4.1. mma.sync reaches 62.9 % of wgmma's rate: Luo et al., "Dissecting the NVIDIA Hopper Architecture
+# through Microbenchmarking and Multiple Level Analysis", arXiv 2501.12084.
+_HOPPER_MATRIX = (
+    *(("f16", 1024.0), ("bf16", 1024.0), ("tf32", 512.0)),
+    *(("mma-f16", 644.0), ("mma-bf16", 644.0), ("mma-tf32", 322.0), ("mma-f32", 64.0)),
+)
 RATES: dict[str, Rates] = {
     rates.arch: rates
     for rates in (

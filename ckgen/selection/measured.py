@@ -16,7 +16,7 @@ from typing import Any
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.paths import PACKAGE
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 TABLES = PACKAGE / "tables"
 
 
@@ -38,13 +38,11 @@ class TableOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An instance with its fastest split-K factor and its median time. ``longest_sum`` is the largest number of terms
-    per split in its verified results on this architecture; no result with shorter sums was wrong."""
+    """An instance with its fastest split-K factor and its median time."""
 
     name: str
     split_k: int
     microseconds: float
-    longest_sum: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +75,14 @@ class Table:
 def table_text(table: Table) -> str:
     """The text of a table's file. Names are in a separate list; rows refer to them by index."""
     encode = json.JSONEncoder().encode
-    longest = {c.name: c.longest_sum for row in table.rows for c in row.candidates}
-    names = sorted(longest)
+    names = sorted({c.name for row in table.rows for c in row.candidates})
     head: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "operation": table.operation, "arch": table.arch}
     head["predicted"] = table.predicted
     note = {"generated_by": "ckgen tune. Do not edit; `ckgen tune --check` compares it with the results"}
     lines = [f"{encode(key)}: {encode(value)}" for key, value in (note | head).items()]
     origin = (f"{encode(key)}: {encode(value)}" for key, value in asdict(table.origin).items())
     lines.append('"origin": {\n' + ",\n".join(origin) + "\n}")
-    listed = (encode({"name": name, "longest_sum": longest[name]}) for name in names)
-    lines.append('"instances": [\n' + ",\n".join(listed) + "\n]")
+    lines.append('"instances": [\n' + ",\n".join(map(encode, names)) + "\n]")
     lines.append('"rows": [\n' + ",\n".join(encode(_row(row, names)) for row in table.rows) + "\n]")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -120,11 +116,8 @@ def _row(row: MeasuredProblem, names: Sequence[str]) -> dict[str, Any]:
     return {"problem": row.problem, "dtype": row.dtype, "layout": row.layout, "best": best}
 
 
-def _parse_row(row: Mapping[str, Any], instances: Sequence[Mapping[str, Any]]) -> MeasuredProblem:
-    best = tuple(
-        Candidate(instances[at]["name"], split_k, microseconds, instances[at]["longest_sum"])
-        for at, split_k, microseconds in row["best"]
-    )
+def _parse_row(row: Mapping[str, Any], instances: Sequence[str]) -> MeasuredProblem:
+    best = tuple(Candidate(instances[at], split_k, microseconds) for at, split_k, microseconds in row["best"])
     return MeasuredProblem(row["problem"], row["dtype"], row["layout"], best)
 
 

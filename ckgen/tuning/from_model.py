@@ -28,7 +28,6 @@ from ckgen.spec.expand import expand_document
 from ckgen.text import source
 
 FASTEST = 3
-UNLIMITED = 1 << 31  # these matrix units round to nearest, so the length of a sum is not limited
 
 
 def predict_table(code: str, spec: str, operation: str, root: Path) -> Table:
@@ -72,7 +71,7 @@ def _row(problem: ConvProblem, dtype: str, instances: Sequence[Instance], book: 
     takers = [i for i in takers if not i.generic] or takers
     best = _kept(rank(takers, problem, book)) if takers else []
     if best:
-        candidates = (Candidate(p.instance.name, p.split_k, round(p.seconds * 1e6, 1), UNLIMITED) for p in best)
+        candidates = (Candidate(p.instance.name, p.split_k, round(p.seconds * 1e6, 1)) for p in best)
         yield MeasuredProblem(str(problem), dtype, layout, tuple(candidates))
 
 

@@ -1,25 +1,21 @@
 """Measured rows -> the selector's table, and the check that a table still matches its rows.
 
 Only correct results count. A problem keeps its fastest few instances, the fastest of each family, and every instance
-with weaker requirements than all faster ones, so that a library of few instances, or a neighbouring problem with odd
-channel counts, still finds a measured candidate.
+with weaker requirements than all faster ones, so that a library of few instances still finds a measured candidate.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 
 from ckgen.bench import job as bench_job
-from ckgen.bench.job import problem_from_json
 from ckgen.bench.store import Origin, ResultRow
-from ckgen.conv.problem import ConvProblem
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.instance.instance import Instance, parse
 from ckgen.library.digest import file_digest
-from ckgen.operations.operation import OPERATIONS
 from ckgen.report.imports import origin_values, read_results
 from ckgen.selection.measured import (
     Candidate,
@@ -30,6 +26,7 @@ from ckgen.selection.measured import (
     parse_table,
     table_text,
 )
+from ckgen.selection.time_model import COEFFICIENTS
 
 FASTEST = 3
 
@@ -60,7 +57,6 @@ def make_table(measured: Measured, operation: str, arch: str) -> Table:
     """Make the table of one operation. Raises CkgenError if it has no correct row."""
     own = [row for row in measured.rows if row.kind == "instance" and parse(row.name).operation == operation]
     instances = {row.name: parse(row.name) for row in own}
-    longest = _longest_sums(own)
     grouped: dict[tuple[str, str, str], list[ResultRow]] = {}
     for row in own:
         if row.verdict == bench_job.OK and row.ms is not None:
@@ -69,7 +65,7 @@ def make_table(measured: Measured, operation: str, arch: str) -> Table:
         message = f"no correct result of {operation} in {', '.join(measured.files)}"
         raise CkgenError((Diagnostic(None, "tune", message, "measure with `ckgen bench`"),))
     rows = tuple(
-        MeasuredProblem(problem, dtype, layout, tuple(_candidate(row, longest) for row in _kept(group, instances)))
+        MeasuredProblem(problem, dtype, layout, tuple(_candidate(row) for row in _kept(group, instances)))
         for (problem, dtype, layout), group in grouped.items()
     )
     return Table(operation, arch, _origin(measured), rows)
@@ -86,9 +82,9 @@ def _origin(measured: Measured) -> TableOrigin:
     )
 
 
-def _candidate(row: ResultRow, longest: Mapping[str, int]) -> Candidate:
+def _candidate(row: ResultRow) -> Candidate:
     assert row.ms is not None and row.split_k is not None, "only timed instances are kept"
-    return Candidate(row.name, row.split_k, round(row.ms * 1e3, 1), longest[row.name])
+    return Candidate(row.name, row.split_k, round(row.ms * 1e3, 1))
 
 
 def _kept(rows: Sequence[ResultRow], instances: Mapping[str, Instance]) -> list[ResultRow]:
@@ -116,27 +112,6 @@ def _demands(instance: Instance) -> tuple[int, ...]:
     return instance.a_vector, channels, int(instance.conv_spec != "Default"), int(instance.uses_tma)
 
 
-def _longest_sums(rows: Sequence[ResultRow]) -> dict[str, int]:
-    """Per instance, the longest sum of a correct result that is shorter than the sums of all wrong results.
-
-    Matrix units may round each partial sum toward zero, so that the error grows with the number of terms; split-K
-    shortens sums.
-    """
-    problems: dict[str, ConvProblem] = {}
-    right: dict[str, set[int]] = {}
-    wrong: dict[str, set[int]] = {}
-    for row in rows:
-        if row.split_k and row.verdict in (bench_job.OK, bench_job.WRONG):
-            problem = problems.setdefault(row.problem, problem_from_json(row.problem_fields))
-            into = right if row.verdict == bench_job.OK else wrong
-            terms = OPERATIONS[row.operation].accumulations(problem)
-            into.setdefault(row.name, set()).add(ceil(terms / row.split_k))
-    return {
-        name: max((own for own in sums if own < min(wrong.get(name, ()), default=own + 1)), default=min(sums))
-        for name, sums in right.items()
-    }
-
-
 def _again(table: Table, root: Path) -> Table:
     """Make a table again from the sources that it names."""
     if table.predicted:
@@ -162,3 +137,12 @@ def find_drift(tables: Path, root: Path) -> list[str]:
         elif table_text(_again(table, root)) != text or table.file_name != file:
             found.append(f"{file}: differs from its results (a hand edit, or another ckgen); run ckgen tune")
     return found
+
+
+def find_times_drift(root: Path) -> list[str]:
+    """Compare the results that the time model was fitted to with those below ``root``. Returns a sentence if they
+    differ."""
+    files = json.loads(COEFFICIENTS.read_text(encoding="utf-8"))["measured"]
+    changed = [name for name, sha in files.items() if not (root / name).is_file() or file_digest(root / name) != sha]
+    again = "changed since; run python bench/fit_times.py --write"
+    return [f"{COEFFICIENTS.name}: {', '.join(changed)} {again}"] if changed else []

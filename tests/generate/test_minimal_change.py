@@ -20,9 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LOADED = load(ROOT / "instances.yaml")
 FUNCTIONS = LOADED.expansion.spec.own_functions
 SOURCES, MEASURED = "cmake/CkgenSources.cmake", "src/library/measured.cpp"
+TIMES = "src/library/times.cpp"  # a row for each operation, family and data type
 # Files that list sources, measured instances or factories of the whole tree, with one line or block each.
 LISTS = {
-    *(SOURCES, MEASURED, "src/library/registry.cpp"),
+    *(SOURCES, MEASURED, TIMES, "src/library/registry.cpp"),
     *(f"include/ckgen/library/grouped_convolution_backward_{kind}.hpp" for kind in ("weight", "data")),
 }
 
@@ -53,6 +54,10 @@ def whole() -> dict[str, str]:
     return tree_of(chosen())
 
 
+def kind_of(instance: Instance) -> tuple[str, str, str]:
+    return instance.operation, instance.family, instance.dtype
+
+
 @pytest.mark.parametrize("at", range(0, 110, 9))
 def test_another_instance_changes_its_factory_and_the_list_of_sources_only(at: int, whole: dict[str, str]) -> None:
     """Exactly these paths change, beside the manifest: its source is new, its factory has one more row (or is new, and
@@ -69,6 +74,8 @@ def test_another_instance_changes_its_factory_and_the_list_of_sources_only(at: i
         new, expected = {*new, factory}, {SOURCES, header, "src/library/registry.cpp"}
     if any(f'"{added.name}"' in text for text in load_texts().values()):
         expected.add(MEASURED)
+    if kind_of(added) not in map(kind_of, (*instances[:at], *instances[at + 1 :])):
+        expected.add(TIMES)
     assert not before.keys() - whole.keys()
     assert whole.keys() - before.keys() == new
     assert changed(before, whole) == expected

@@ -274,12 +274,12 @@ def test_two_instances_with_one_name_are_an_error() -> None:
 def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
     """Problems without an instance in the tree are omitted."""
     rows = (
-        MeasuredProblem("G1 N32 K8 C8 1x1 on 9x8 s1 p0", "f16", XDL.layout, (Candidate(TMA.name, 2, 1.5, 9),)),
+        MeasuredProblem("G1 N32 K8 C8 1x1 on 9x8 s1 p0", "f16", XDL.layout, (Candidate(TMA.name, 2, 1.5),)),
         MeasuredProblem(
             "G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2",
             "f16",
             XDL.layout,
-            (Candidate(TMA.name, 2, 1.5, 9), Candidate(XDL.name, 4, 2.5, 70)),
+            (Candidate(TMA.name, 2, 1.5), Candidate(XDL.name, 4, 2.5)),
         ),
     )
     origin = TableOrigin({}, "", "", "", "", "", "", "", "")
@@ -289,7 +289,7 @@ def test_a_table_puts_what_the_tree_holds_of_it_into_the_tree() -> None:
     text = tree["src/library/measured.cpp"]
     numbers = "2, 2, 32, 8, 8, {3, 3}, {9, 8}, {2, 1}, {1, 1}, {1, 1}, {0, 2}"
     row = f'    {{"grouped_conv_bwd_weight", "sm_90a", "{XDL.layout}", "f16", false, {numbers}, {{\n'
-    candidate = f"        {{{XDL.name}, 4, 2.5f, 70}},\n    }}}},\n}};"
+    candidate = f"        {{{XDL.name}, 4, 2.5f}},\n    }}}},\n}};"
     assert f"    // G2 N32 K8 C8 3x3 on 9x8 s2x1 p1:0x2\n{row}{candidate}" in text
     assert f"enum Position {{\n    {XDL.name},\n}};" in text and WAVELET.name not in text
     assert "1x1 on 9x8" not in text

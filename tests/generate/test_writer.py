@@ -360,7 +360,7 @@ def test_check_names_files_causes_and_differences(tmp_path: Path) -> None:
 
 
 TABLE_ORIGIN = TableOrigin({}, "", "", "", "", "", "", "", "")
-MEASURED = MeasuredProblem("K8 C8 3x3 on 9x8 p1", "f16", XDL.layout, (Candidate(XDL.name, 4, 2.5, 70),))
+MEASURED = MeasuredProblem("K8 C8 3x3 on 9x8 p1", "f16", XDL.layout, (Candidate(XDL.name, 4, 2.5),))
 
 
 def drift_of(out: Path, tree: dict[str, str]) -> dict[str, str]:

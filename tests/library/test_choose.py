@@ -61,7 +61,7 @@ def in_python(library: Library, problem: ConvProblem, dtype: str, layout: str, a
     instances = [SPEC[name] for name in library.names]
     found = chain(problem, dtype, layout, arch, instances, TABLES)
     own = [one for one in found if library.unsupported_reason(one.name, problem, split_k=one.split_k) is None]
-    return [replace(one, problem="") for one in own]
+    return own
 
 
 def assert_same(library: Library, problem: ConvProblem, dtype: str, layout: str, arch: str) -> None:
@@ -70,7 +70,9 @@ def assert_same(library: Library, problem: ConvProblem, dtype: str, layout: str,
         with pytest.raises(UnsupportedProblem):
             library.candidates(problem, dtype, layout=layout, arch=arch)
         return
-    assert list(library.candidates(problem, dtype, layout=layout, arch=arch)) == expected
+    found = list(library.candidates(problem, dtype, layout=layout, arch=arch))
+    assert [replace(one, microseconds=None) for one in found] == [replace(one, microseconds=None) for one in expected]
+    assert [one.microseconds for one in found] == pytest.approx([one.microseconds for one in expected], abs=0.11)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -105,7 +107,7 @@ def test_what_is_selected_is_supported(host_library: Library, problem: ConvProbl
         assert host_library.unsupported_reason(choice.name, problem, split_k=choice.split_k) is None
     assert len({choice.name for choice in found}) == len(found)
     generic = next(choice for choice in found if host_library.instance(choice.name).generic)
-    assert generic.source in ("generic", "measured", "neighbour", "predicted")
+    assert generic.source in ("generic", "measured")
     if generic.source == "generic":
         after = found[found.index(generic) + 1 :]
         assert not [choice.name for choice in after if moves_vectors(host_library.instance(choice.name))]
@@ -167,7 +169,7 @@ def test_ckgen_select_without_a_library_reads_the_table(table: Table) -> None:
     for row in table.rows:
         choice = ckgen.select(problem_of(row), row.dtype, layout=row.layout)
         best = row.candidates[0]
-        assert choice == Choice(best.name, best.split_k, "measured", best.microseconds, row.problem)
+        assert choice == Choice(best.name, best.split_k, "measured", best.microseconds)
 
 
 def test_ckgen_select_takes_a_library_or_its_path(host_library: Library) -> None:
@@ -245,10 +247,10 @@ def test_a_library_takes_what_is_predicted_without_one(
 
 @pytest.mark.parametrize("arch", ["sm_90a", "gfx90a", "gfx1100"])
 def test_every_convolution_gets_a_prediction_without_a_library(host_library: Library, arch: str) -> None:
-    """With the committed tables, every problem gets a choice: by a neighbour, by the cost model or by rule."""
+    """Every problem gets a choice: by the model of time where the architecture has one, else by rule."""
     for problem in OTHERS:
         choice = ckgen.select(problem, arch=arch, instances=SPEC.values())
-        assert choice.answer == "predicted" and choice.microseconds is None
+        assert choice.answer == "predicted" and (choice.microseconds is None) == (arch == "gfx1100")
         if choice.name in host_library.names:
             assert host_library.unsupported_reason(choice.name, problem, split_k=choice.split_k) is None
 

@@ -154,12 +154,12 @@ ORIGIN = dict.fromkeys(
 )
 TABLE = json.dumps(
     {
-        "schema_version": 2,
+        "schema_version": 3,
         "operation": "grouped_conv_bwd_weight",
         "arch": "sm_90a",
         "predicted": False,
         "origin": {"results": {"a.csv": "0"}, **ORIGIN},
-        "instances": [{"name": "n", "longest_sum": 5}],
+        "instances": ["n"],
         "rows": [{"problem": "K8 C8 3x3 on 9x9", "dtype": "f16", "layout": "l", "best": [[0, 1, 2.5]]}],
     },
     indent=1,

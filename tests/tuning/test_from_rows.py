@@ -90,18 +90,11 @@ def test_an_instance_is_kept_when_it_is_fast_or_asks_for_less() -> None:
     assert kept == [*tiles, NARROW.name, WAVELET.name, generic], "the fourth tile asks for what the first three do"
 
 
-def test_the_longest_right_sum_is_below_every_wrong_one() -> None:
-    terms = PLANE.problem.gemm[2]
-    made = table(row(0.4, split_k=8), row(0.3, split_k=4), row(None, split_k=2, verdict=WRONG), row(0.2))
-    assert made.rows[0].candidates[0].longest_sum == terms // 4
-    assert table(row(0.4, split_k=8), row(0.3)).rows[0].candidates[0].longest_sum == terms
-
-
 def test_a_table_comes_back_from_its_text() -> None:
     made = table(row(0.4), row(0.2, TMA.name, POINT, split_k=4))
     assert parse_table(table_text(made)) == made
     assert made.origin.device == ORIGIN.device and made.origin.commit == ORIGIN.commit_id
-    for text in ("{}", "[]", "no", table_text(made).replace('"schema_version": 2', '"schema_version": 7')):
+    for text in ("{}", "[]", "no", table_text(made).replace('"schema_version": 3', '"schema_version": 7')):
         with pytest.raises(CkgenError):
             parse_table(text)
 
@@ -129,7 +122,7 @@ def test_the_committed_table_is_small_and_says_where_it_comes_from() -> None:
         assert all((origin.device, origin.compiler, origin.results))
         measured = (origin.driver, origin.commit, origin.spec_digest, origin.measured)
         assert parse_table(text, file).predicted == (not any(measured)) and any(measured) == all(measured)
-        assert "wrong" not in text and all(parse(item["name"]) for item in json.loads(text)["instances"])
+        assert "wrong" not in text and all(map(parse, json.loads(text)["instances"]))
 
 
 def test_drift_is_found_and_tune_repairs_it(
@@ -206,15 +199,15 @@ def test_select_fails_once_if_the_operation_is_unclear(
 
 
 def test_select_predicts_for_the_problem_that_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    """A problem in no table gets neither the generic instance nor a neighbour's time."""
+    """A problem in no table gets the time of the model."""
     words = ["select", "K512", "C512", "N32", "3x3", "on", "14x14", "p1", "--arch", "gfx90a"]
     assert main([*words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert not found["name"].endswith("_generic") and found["microseconds"] is None
-    assert (found["answer"], found["source"]) == ("predicted", "predicted") and "cost model, for G1 " in found["basis"]
+    assert not found["name"].endswith("_generic") and found["microseconds"] > 0
+    assert (found["answer"], found["source"], found["basis"]) == ("predicted", "predicted", "cost model")
     assert main(words) == 0
     cells = capsys.readouterr().out.splitlines()[1].split("  ")
-    assert [cell.strip() for cell in cells if cell.strip()][3:5] == ["predicted", "-"]
+    assert [cell.strip() for cell in cells if cell.strip()][3] == "predicted"
 
 
 def test_select_answers_every_row_of_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

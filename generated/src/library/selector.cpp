@@ -1,12 +1,14 @@
 // Copied by ckgen from templates/src/library/selector.cpp. Do not edit; run: ckgen generate
 // The selector: the candidates of a problem in the order of ckgen/selection/candidates.py, without those that this
-// library lacks or that do not support the problem. It uses integers only, so that Python and C++ agree.
+// library lacks or that do not support the problem.
 #include "ckgen/library/selector.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
@@ -14,6 +16,7 @@
 #include "ckgen/library/device_arch.hpp"
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
+#include "ckgen/library/time_model.hpp"
 #include "ckgen/op/operations.hpp"
 #include "ckgen/op/runner.hpp"
 
@@ -25,10 +28,6 @@ using conv::Extents;
 using conv::saturated;
 using Sizes = conv::ProblemSizes;
 
-constexpr int64 kOctave = 16;  // the unit of distances is a sixteenth of a factor of two
-constexpr int64 kFarthest = 6 * kOctave;
-constexpr std::size_t kNeighbours = 3;
-constexpr int64 kMostSplits = 65536;  // that instances take
 constexpr int64 kTapSlot = 8;      // K channels that a tap takes at least in backward data: a slot of 16-bit elements
 constexpr int64 kMacsAValue = 64;  // products of mma.sync in the time of one value from the cache, on an H200
 
@@ -37,13 +36,6 @@ struct Candidate {
     int64 split_k;
     SelectedBy source;
     float microseconds;
-};
-
-struct Neighbour {
-    bool exact, predicted;
-    int64 distance;
-    Sizes sizes;
-    std::vector<MeasuredCandidate> candidates;  // instance: position in instance_fields()
 };
 
 std::array<int64, 3> spatial(const int64* values, int ndim) {
@@ -83,6 +75,15 @@ Extents extents_of(const std::string& operation, const Sizes& p) {
     return {1, 1, 1, 1, 0};
 }
 
+Roles roles_of(const std::string& operation) {
+#define CKGEN_ROLES(OPERATION)                                                                                         \
+    if(operation == OPERATION::name)                                                                                   \
+        return OPERATION::roles;
+    CKGEN_EACH_OPERATION(CKGEN_ROLES)
+#undef CKGEN_ROLES
+    return {};
+}
+
 // True if sums are longer than the part of the weight that stays in LDS, so that the kernel writes partials.
 bool overflows(const InstanceFields& i, const Extents& own) { return i.weight_rows > 0 && own.k > i.weight_rows; }
 
@@ -105,33 +106,6 @@ int64 values_per_term(const InstanceFields& i, const Extents& own, const Sizes& 
     // A tap of merged groups has the channels of all. One group's take at least a slot of LDS.
     return saturated(values, divide_up(saturated(own.tap_channels, merged), kTapSlot)) /
            divide_up(own.tap_channels, kTapSlot);
-}
-
-// log2 in sixteenths, linear between powers of two.
-int64 octaves(int64 value) {
-    value = std::max<int64>(value, 1);  // an empty output; instances refuse it
-    int whole = 0;
-    while(value >> (whole + 1) != 0)
-        ++whole;
-    return kOctave * whole + ((kOctave * value) >> whole) - kOctave;
-}
-
-int64 distance(const Sizes& a, const Sizes& b) {
-    const auto apart = [](int64 x, int64 y) { return std::abs(octaves(x) - octaves(y)); };
-    return apart(a.groups, b.groups) + apart(a.k, b.k) + apart(a.c, b.c) + apart(a.taps(), b.taps()) +
-           apart(a.output_positions(), b.output_positions());
-}
-
-// The split_k for this problem: as many workgroups as in the measurement, sums that are no longer than those of correct
-// runs, and at least one GEMM-K tile per workgroup.
-int64 scaled(const MeasuredCandidate& candidate, const InstanceFields& i, const Sizes& measured, const Sizes& p) {
-    const Extents extents = extents_of(i.operation, p);
-    const int64 workgroups = candidate.split_k * tiles(i, extents_of(i.operation, measured), measured.groups);
-    const int64 own = tiles(i, extents, p.groups);
-    const int64 terms = extents.k;
-    int64 wanted = (2 * workgroups + own) / (2 * own);  // rounded to the nearest integer
-    wanted = std::max({wanted, divide_up(terms, std::max<int64>(1, candidate.longest_sum)), int64{1}});
-    return std::min({wanted, divide_up(terms, i.k_per_block), kMostSplits});
 }
 
 // A GPU of compute capability 9.0 runs code for sm_90a.
@@ -196,31 +170,122 @@ std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch)
     return result;
 }
 
-std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string& arch, const Sizes& sizes,
-                                  const std::vector<bool>& own) {
-    std::vector<Neighbour> found;
+// Adds the candidates of the problem's row in a table. A generic instance counts only if it was measured.
+void add_listed(const SelectionQuery& query, const std::string& arch, const Sizes& sizes, std::vector<bool>& own,
+                std::vector<Candidate>& found) {
     for(const MeasuredProblem& row : measured_problems()) {
         if(query.operation != row.operation || plain(row.arch) != plain(arch) || query.layout != row.layout ||
-           query.dtype != row.dtype)
+           query.dtype != row.dtype || sizes_of(row).key() != sizes.key())
             continue;
-        const Sizes other = sizes_of(row);
-        Neighbour neighbour{other.key() == sizes.key(), row.predicted, distance(sizes, other), other, {}};
-        for(MeasuredCandidate c : row.candidates) {
+        for(const MeasuredCandidate& c : row.candidates) {
             const std::size_t position = candidate_positions()[static_cast<std::size_t>(c.instance)];
-            c.instance = static_cast<int>(position);
-            const bool measured = neighbour.exact && !row.predicted;
-            if(own[position] && (measured || !instance_fields()[position].generic))
-                neighbour.candidates.push_back(c);
+            if(!own[position] || (row.predicted && instance_fields()[position].generic))
+                continue;
+            own[position] = false;
+            found.push_back({static_cast<int>(position), c.split_k,
+                             row.predicted ? SelectedBy::Predicted : SelectedBy::Measured, c.microseconds});
         }
-        const bool near = (other.taps() == 1) == (sizes.taps() == 1) && neighbour.distance <= kFarthest;
-        if(!neighbour.candidates.empty() && (neighbour.exact || near))
-            found.push_back(std::move(neighbour));
     }
-    std::stable_sort(found.begin(), found.end(), [](const Neighbour& a, const Neighbour& b) {
-        return std::make_tuple(!a.exact, a.distance) < std::make_tuple(!b.exact, b.distance);
+}
+
+// The positions that a tap of backward data reaches are those of one of so many matrix products along a dimension.
+int64 sub_gemms(const Sizes& p, int d) { return p.strides[d] / std::gcd(p.strides[d], p.dilations[d]); }
+
+// 1 if the rows of a tensor do not begin at lines of the cache.
+double breaks_lines(const InstanceFields& i, const Sizes& p, TensorName tensor) {
+    const std::string layout = i.layout;  // of input, weight and output
+    int64 pitch = p.c;
+    if(tensor == TensorName::in)
+        pitch = layout[layout.find('/') - 1] == 'C' ? p.groups * p.c : p.input_positions() / p.batch;
+    else if(tensor == TensorName::out)
+        pitch = layout.back() == 'K' ? p.groups * p.k : p.output_positions() / p.batch;
+    return static_cast<double>(pitch * i.elem_bytes % time_model::kLineBytes > 0);
+}
+
+// Times that a family of sweeps multiplies each position by a unit of taps; 0 for matrix products.
+int64 passes(const InstanceFields& i, const Extents& own, const Sizes& p) {
+    if(i.sweep_groups == 0)
+        return 0;
+    return p.product(p.k, [&](int d) {
+        const int64 unit = d == p.ndim - 1 ? i.sweep_columns : d == p.ndim - 2 ? i.sweep_rows : 1;
+        return divide_up(own.tap_channels > 0 ? divide_up(p.filter[d], sub_gemms(p, d)) : p.filter[d], unit);
     });
-    found.resize(std::min(found.size(), kNeighbours));
-    return found;
+}
+
+time_model::Numbers numbers_of(const InstanceFields& i, const Extents& own, const Sizes& p) {
+    const auto real = [](int64 value) { return static_cast<double>(value); };
+    const Roles roles = roles_of(i.operation);
+    const int64 a = p.elements(roles.a), b = p.elements(roles.b), c = p.elements(roles.c);
+    time_model::Numbers n{};
+    n.rows = i.tile_rows, n.columns = i.tile_columns, n.k_per_block = i.k_per_block, n.values = i.values;
+    n.a_vector = i.a_vector, n.b_vector = i.b_vector, n.elem_bytes = i.elem_bytes, n.c_bytes = i.c_bytes;
+    n.waves = i.waves, n.threads = i.threads, n.lds_bytes = i.lds_bytes, n.registers = i.registers;
+    n.gathered = i.any_filter && i.layout[std::strlen(i.layout) - 1] != 'K';
+    n.tap_step = i.tap_step, n.sweep_taps = i.sweep_rows * i.sweep_columns, n.sweep_groups = std::max(1, i.sweep_groups);
+    n.tiles = real(tiles(i, own, p.groups)), n.groups = real(p.groups), n.terms = real(own.k);
+    n.tap_channels = real(own.tap_channels * std::min<int64>(i.groups_to_merge, p.groups));
+    n.mean_taps = real(p.taps()) / real(p.product(1, [&](int d) { return sub_gemms(p, d); }));
+    n.tile_taps = real(i.all_taps ? own.taps : 1), n.result_columns = real(own.n);
+    n.written = real(c), n.compulsory = real((a + b) * i.elem_bytes + c * i.c_bytes), n.a_bytes = real(a * i.elem_bytes);
+    n.a_lines = breaks_lines(i, p, roles.a), n.b_lines = breaks_lines(i, p, roles.b);
+    n.positions = real(p.product(
+        p.batch, [&](int d) { return own.tap_channels > 0 ? p.input[d] : std::max(p.input[d], p.output(d)); }));
+    n.passes = real(passes(i, own, p));
+    return n;
+}
+
+// The candidate with the fastest of the split-K factors that ckgen/selection/time_model.py compares, and its time.
+std::pair<double, Candidate> timed(int position, const time_model::Device& device, const time_model::Row& row, const Extents& own,
+                                   const Sizes& p) {
+    const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
+    time_model::Numbers numbers = numbers_of(i, own, p);
+    const int64 least = i.splits ? divide_up(own.k, i.weight_rows > 0 ? i.weight_rows : own.k) : 1;
+    const int64 most = i.splits ? std::min<int64>(divide_up(own.k, i.k_per_block), time_model::kMostSplits) : 1;
+    std::pair<double, int64> best{std::numeric_limits<double>::infinity(), least};
+    const auto compare = [&](int64 factor) {
+        numbers.split_k = static_cast<double>(factor);
+        best = std::min(best, std::pair{time_model::evaluate(numbers, device, row), factor});
+    };
+    compare(least);
+    for(int at = 0; at < time_model::kPowers + time_model::kFills; ++at) {
+        const int64 fill = (at - time_model::kPowers + 1) * static_cast<int64>(device.units) / tiles(i, own, p.groups);
+        const int64 factor = at < time_model::kPowers ? int64{1} << at : fill;
+        if(factor >= least && factor <= most)
+            compare(factor);
+    }
+    const SelectedBy source = std::strncmp(row.arch, "sm_", 3) == 0 ? SelectedBy::Model : SelectedBy::Predicted;
+    return {best.first, {position, i.splits ? best.second : -1, source, static_cast<float>(best.first)}};
+}
+
+// Adds the candidates that the model of time has coefficients for, in the order of predicted times. LDS writes of the
+// spec are not in the model.
+void add_timed(const SelectionQuery& query, const std::string& arch, const Sizes& sizes, const Extents& extents,
+               std::vector<bool>& own, std::vector<Candidate>& found) {
+    std::vector<std::tuple<double, bool, Candidate>> candidates;
+    for(std::size_t position = 0; position < own.size(); ++position) {
+        const InstanceFields& i = instance_fields()[position];
+        if(!own[position] || i.generic || i.given_copy)
+            continue;
+        for(const time_model::Row& row : time_model::all_rows()) {
+            if(plain(row.arch) != plain(arch) || query.operation != row.operation || query.dtype != row.dtype ||
+               std::strcmp(i.family, row.family) != 0)
+                continue;
+            const time_model::Device* device = time_model::all_devices().begin();
+            while(std::strcmp(device->arch, row.arch) != 0)
+                ++device;
+            const auto [time, candidate] = timed(static_cast<int>(position), *device, row, extents, sizes);
+            candidates.emplace_back(time, i.any_filter, candidate);
+            own[position] = false;
+        }
+    }
+    std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+        const auto order = [](const auto& one) {
+            return std::make_tuple(std::get<0>(one), std::get<1>(one), std::get<2>(one).fields);
+        };
+        return order(a) < order(b);
+    });
+    for(const auto& candidate : candidates)
+        found.push_back(std::get<2>(candidate));
 }
 
 // Sort key of an instance for which nothing was measured. Vectors of the tensors that are read count before those of
@@ -245,19 +310,8 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     const Extents extents = extents_of(query.operation, sizes);
     std::vector<bool> own = eligible(query, arch);
     std::vector<Candidate> found;
-    for(const Neighbour& neighbour : neighbours(query, arch, sizes, own))
-        for(const MeasuredCandidate& c : neighbour.candidates) {
-            const auto position = static_cast<std::size_t>(c.instance);
-            const InstanceFields& fields = instance_fields()[position];
-            if(!own[position] || (!neighbour.exact && overflows(fields, extents)))
-                continue;
-            own[position] = false;
-            found.push_back({c.instance, neighbour.exact ? c.split_k : scaled(c, fields, neighbour.sizes, sizes),
-                             neighbour.predicted ? SelectedBy::Predicted
-                             : neighbour.exact   ? SelectedBy::Measured
-                                                 : SelectedBy::Neighbour,
-                             neighbour.exact ? c.microseconds : 0.f});
-        }
+    add_listed(query, arch, sizes, own, found);
+    add_timed(query, arch, sizes, extents, own, found);
     std::vector<int> rest;
     for(std::size_t position = 0; position < own.size(); ++position)
         if(own[position])

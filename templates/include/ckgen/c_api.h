@@ -86,9 +86,9 @@ int32_t ckgen_transpose(const void* source, void* target, int64_t images, int64_
                         int32_t element_bytes, void* stream);
 
 /* An instance for a problem. `source` says why it was chosen. 0, measured: it was the fastest on this problem. 1,
- * neighbour: it was fast on the nearest measured problem. 4, predicted: by a cost model, for architectures without
- * measurements. 2, rule, and 3, generic: nothing is known about the problem. microseconds: the time on this problem,
- * measured or the cost model's lower bound; 0 if unknown. split_k -1: the library chooses. */
+ * model: it is the fastest by a model of time that is fitted to measurements. 4, predicted: by a cost model, for
+ * architectures without measurements. 2, rule, and 3, generic: no model has it. microseconds: the time on this problem,
+ * measured or predicted; 0 if unknown. split_k -1: the library chooses. */
 typedef struct {
     int32_t instance, split_k, source;
     float microseconds;

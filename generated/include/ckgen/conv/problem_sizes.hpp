@@ -5,6 +5,7 @@
 #include <array>
 #include <tuple>
 
+#include "ckgen/config/operations.hpp"
 #include "ckgen/types.hpp"
 
 namespace ckgen::conv {
@@ -47,6 +48,12 @@ struct ProblemSizes {
     }
     int64 input_positions() const {
         return product(batch, [&](int d) { return input[d]; });
+    }
+    int64 elements(TensorName tensor) const {
+        if(tensor == TensorName::wei)
+            return saturated(saturated(groups, k), saturated(c, taps()));
+        const bool out = tensor == TensorName::out;
+        return saturated(saturated(groups, out ? k : c), out ? output_positions() : input_positions());
     }
 };
 

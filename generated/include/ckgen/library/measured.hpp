@@ -17,12 +17,11 @@ struct Span {
     const T* end() const { return data + size; }
 };
 
-// The fastest correct run of an instance on a problem. longest_sum: see ckgen/selection/measured.py.
+// The fastest correct run of an instance on a problem.
 struct MeasuredCandidate {
     int instance;  // position in measured_names()
     int split_k;
     float microseconds;
-    int64 longest_sum;
 };
 
 // A problem with its candidates, fastest first. K and C count per group.

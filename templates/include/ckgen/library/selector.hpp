@@ -1,6 +1,6 @@
-// Selects an instance for a problem. The order of preference: the instance measured on this problem, the one measured
-// on the nearest problem, the one that a rule chooses, the generic one. ckgen/selection/candidates.py describes the
-// chain of candidates and computes the same one in Python.
+// Selects an instance for a problem. The order of preference: the instance measured on this problem, the one that is
+// fastest by the model of time, the one that a rule chooses, the generic one. ckgen/selection/candidates.py describes
+// the chain of candidates and computes the same one in Python.
 //
 //     using namespace ckgen::tensor_operation::device::instance;
 //     const SelectedInstance best = SelectInstance<ckgen::layout::NHWGC_GKYXC_NHWGK, ckgen::dtype::f16>(problem);
@@ -18,14 +18,14 @@
 
 namespace ckgen::tensor_operation::device::instance {
 
-enum class SelectedBy { Measured = 0, Neighbour = 1, Rule = 2, Generic = 3, Predicted = 4 };
+enum class SelectedBy { Measured = 0, Model = 1, Rule = 2, Generic = 3, Predicted = 4 };
 
 struct SelectedInstance {
     std::string identity;
     int index;        // in the registry, as in the C API
     index_t split_k;  // -1: the operator chooses
     SelectedBy source;
-    float microseconds;  // of this problem, measured or (Predicted) from the cost model; 0: unknown
+    float microseconds;  // of this problem, measured or predicted; 0: unknown
 };
 
 struct SelectionQuery {
