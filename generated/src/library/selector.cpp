@@ -7,8 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
@@ -16,7 +14,7 @@
 #include "ckgen/library/device_arch.hpp"
 #include "ckgen/library/measured.hpp"
 #include "ckgen/library/registry.hpp"
-#include "ckgen/library/time_model.hpp"
+#include "ckgen/library/timed.hpp"
 #include "ckgen/op/operations.hpp"
 #include "ckgen/op/runner.hpp"
 
@@ -26,6 +24,7 @@ namespace {
 using conv::divide_up;
 using conv::Extents;
 using conv::saturated;
+using time_model::tiles;
 using Sizes = conv::ProblemSizes;
 
 constexpr int64 kTapSlot = 8;      // K channels that a tap takes at least in backward data: a slot of 16-bit elements
@@ -86,16 +85,6 @@ Roles roles_of(const std::string& operation) {
 
 // True if sums are longer than the part of the weight that stays in LDS, so that the kernel writes partials.
 bool overflows(const InstanceFields& i, const Extents& own) { return i.weight_rows > 0 && own.k > i.weight_rows; }
-
-// Tiles of the results of all groups, as if each group were one matrix product.
-int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
-    const int64 merged = std::min<int64>(i.groups_to_merge, groups);
-    const int64 rows = divide_up(saturated(own.m, own.tap_channels > 0 ? 1 : merged), i.tile_rows);
-    const int64 columns = saturated(own.n, i.all_taps ? 1 : own.taps);
-    if(i.all_groups)
-        return saturated(rows, divide_up(saturated(columns, groups), i.tile_columns));
-    return saturated(saturated(rows, divide_up(groups, merged)), divide_up(saturated(columns, merged), i.tile_columns));
-}
 
 // Values that a tile reads per term of its sums.
 int64 values_per_term(const InstanceFields& i, const Extents& own, const Sizes& sizes) {
@@ -160,13 +149,32 @@ const std::vector<std::size_t>& candidate_positions() {
     return positions;
 }
 
+std::string kind_of(const std::string& operation, const std::string& layout, const std::string& dtype,
+                    const std::string& function) {
+    return operation + ' ' + layout + ' ' + dtype + ' ' + function;
+}
+
+// Positions in instance_fields() of the instances that are in the registry, by kind.
+const std::unordered_map<std::string, std::vector<std::size_t>>& held_by_kind() {
+    static const std::unordered_map<std::string, std::vector<std::size_t>> positions = [] {
+        std::unordered_map<std::string, std::vector<std::size_t>> found;
+        for(std::size_t position = 0; position < instance_fields().size(); ++position) {
+            const InstanceFields& i = instance_fields()[position];
+            if(registered()[position] >= 0)
+                found[kind_of(i.operation, i.layout, i.dtype, i.function)].push_back(position);
+        }
+        return found;
+    }();
+    return positions;
+}
+
 // For each instance by position: true if it may be selected at all.
 std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch) {
-    std::vector<bool> result;
-    for(const InstanceFields& i : instance_fields())
-        result.push_back(registered()[result.size()] >= 0 && query.operation == i.operation &&
-                         query.layout == i.layout && query.dtype == i.dtype && query.function == i.function &&
-                         runs_on(i, arch));
+    std::vector<bool> result(instance_fields().size());
+    const auto held = held_by_kind().find(kind_of(query.operation, query.layout, query.dtype, query.function));
+    if(held != held_by_kind().end())
+        for(const std::size_t position : held->second)
+            result[position] = runs_on(instance_fields()[position], arch);
     return result;
 }
 
@@ -174,8 +182,9 @@ std::vector<bool> eligible(const SelectionQuery& query, const std::string& arch)
 void add_listed(const SelectionQuery& query, const std::string& arch, const Sizes& sizes, std::vector<bool>& own,
                 std::vector<Candidate>& found) {
     for(const MeasuredProblem& row : measured_problems()) {
-        if(query.operation != row.operation || plain(row.arch) != plain(arch) || query.layout != row.layout ||
-           query.dtype != row.dtype || sizes_of(row).key() != sizes.key())
+        if(row.k != sizes.k || row.c != sizes.c || row.batch != sizes.batch || sizes_of(row).key() != sizes.key() ||
+           query.operation != row.operation || query.layout != row.layout || query.dtype != row.dtype ||
+           plain(row.arch) != plain(arch))
             continue;
         for(const MeasuredCandidate& c : row.candidates) {
             const std::size_t position = candidate_positions()[static_cast<std::size_t>(c.instance)];
@@ -188,93 +197,37 @@ void add_listed(const SelectionQuery& query, const std::string& arch, const Size
     }
 }
 
-// The positions that a tap of backward data reaches are those of one of so many matrix products along a dimension.
-int64 sub_gemms(const Sizes& p, int d) { return p.strides[d] / std::gcd(p.strides[d], p.dilations[d]); }
-
-// 1 if the rows of a tensor do not begin at lines of the cache.
-double breaks_lines(const InstanceFields& i, const Sizes& p, TensorName tensor) {
-    const std::string layout = i.layout;  // of input, weight and output
-    int64 pitch = p.c;
-    if(tensor == TensorName::in)
-        pitch = layout[layout.find('/') - 1] == 'C' ? p.groups * p.c : p.input_positions() / p.batch;
-    else if(tensor == TensorName::out)
-        pitch = layout.back() == 'K' ? p.groups * p.k : p.output_positions() / p.batch;
-    return static_cast<double>(pitch * i.elem_bytes % time_model::kLineBytes > 0);
-}
-
-// Times that a family of sweeps multiplies each position by a unit of taps; 0 for matrix products.
-int64 passes(const InstanceFields& i, const Extents& own, const Sizes& p) {
-    if(i.sweep_groups == 0)
-        return 0;
-    return p.product(p.k, [&](int d) {
-        const int64 unit = d == p.ndim - 1 ? i.sweep_columns : d == p.ndim - 2 ? i.sweep_rows : 1;
-        return divide_up(own.tap_channels > 0 ? divide_up(p.filter[d], sub_gemms(p, d)) : p.filter[d], unit);
-    });
-}
-
-time_model::Numbers numbers_of(const InstanceFields& i, const Extents& own, const Sizes& p) {
-    const auto real = [](int64 value) { return static_cast<double>(value); };
-    const Roles roles = roles_of(i.operation);
-    const int64 a = p.elements(roles.a), b = p.elements(roles.b), c = p.elements(roles.c);
-    time_model::Numbers n{};
-    n.rows = i.tile_rows, n.columns = i.tile_columns, n.k_per_block = i.k_per_block, n.values = i.values;
-    n.a_vector = i.a_vector, n.b_vector = i.b_vector, n.elem_bytes = i.elem_bytes, n.c_bytes = i.c_bytes;
-    n.waves = i.waves, n.threads = i.threads, n.lds_bytes = i.lds_bytes, n.registers = i.registers;
-    n.gathered = i.any_filter && i.layout[std::strlen(i.layout) - 1] != 'K';
-    n.tap_step = i.tap_step, n.sweep_taps = i.sweep_rows * i.sweep_columns, n.sweep_groups = std::max(1, i.sweep_groups);
-    n.tiles = real(tiles(i, own, p.groups)), n.groups = real(p.groups), n.terms = real(own.k);
-    n.tap_channels = real(own.tap_channels * std::min<int64>(i.groups_to_merge, p.groups));
-    n.mean_taps = real(p.taps()) / real(p.product(1, [&](int d) { return sub_gemms(p, d); }));
-    n.tile_taps = real(i.all_taps ? own.taps : 1), n.result_columns = real(own.n);
-    n.written = real(c), n.compulsory = real((a + b) * i.elem_bytes + c * i.c_bytes), n.a_bytes = real(a * i.elem_bytes);
-    n.a_lines = breaks_lines(i, p, roles.a), n.b_lines = breaks_lines(i, p, roles.b);
-    n.positions = real(p.product(
-        p.batch, [&](int d) { return own.tap_channels > 0 ? p.input[d] : std::max(p.input[d], p.output(d)); }));
-    n.passes = real(passes(i, own, p));
-    return n;
-}
-
-// The candidate with the fastest of the split-K factors that ckgen/selection/time_model.py compares, and its time.
-std::pair<double, Candidate> timed(int position, const time_model::Device& device, const time_model::Row& row, const Extents& own,
-                                   const Sizes& p) {
-    const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
-    time_model::Numbers numbers = numbers_of(i, own, p);
-    const int64 least = i.splits ? divide_up(own.k, i.weight_rows > 0 ? i.weight_rows : own.k) : 1;
-    const int64 most = i.splits ? std::min<int64>(divide_up(own.k, i.k_per_block), time_model::kMostSplits) : 1;
-    std::pair<double, int64> best{std::numeric_limits<double>::infinity(), least};
-    const auto compare = [&](int64 factor) {
-        numbers.split_k = static_cast<double>(factor);
-        best = std::min(best, std::pair{time_model::evaluate(numbers, device, row), factor});
-    };
-    compare(least);
-    for(int at = 0; at < time_model::kPowers + time_model::kFills; ++at) {
-        const int64 fill = (at - time_model::kPowers + 1) * static_cast<int64>(device.units) / tiles(i, own, p.groups);
-        const int64 factor = at < time_model::kPowers ? int64{1} << at : fill;
-        if(factor >= least && factor <= most)
-            compare(factor);
-    }
-    const SelectedBy source = std::strncmp(row.arch, "sm_", 3) == 0 ? SelectedBy::Model : SelectedBy::Predicted;
-    return {best.first, {position, i.splits ? best.second : -1, source, static_cast<float>(best.first)}};
+// The coefficients of an operation and a data type on an architecture, with its numbers: one row per family.
+std::vector<std::pair<const time_model::Row*, const time_model::Device*>> rows_of(const SelectionQuery& query,
+                                                                                  const std::string& arch) {
+    std::vector<std::pair<const time_model::Row*, const time_model::Device*>> found;
+    for(const time_model::Device& device : time_model::all_devices())
+        if(plain(device.arch) == plain(arch))
+            for(const time_model::Row& row : time_model::all_rows())
+                if(std::strcmp(row.arch, device.arch) == 0 && query.operation == row.operation &&
+                   query.dtype == row.dtype)
+                    found.emplace_back(&row, &device);
+    return found;
 }
 
 // Adds the candidates that the model of time has coefficients for, in the order of predicted times. LDS writes of the
 // spec are not in the model.
 void add_timed(const SelectionQuery& query, const std::string& arch, const Sizes& sizes, const Extents& extents,
                std::vector<bool>& own, std::vector<Candidate>& found) {
+    const auto rows = rows_of(query, arch);
+    const Roles roles = roles_of(query.operation);
+    const SelectedBy source = arch.rfind("sm_", 0) == 0 ? SelectedBy::Model : SelectedBy::Predicted;
     std::vector<std::tuple<double, bool, Candidate>> candidates;
     for(std::size_t position = 0; position < own.size(); ++position) {
         const InstanceFields& i = instance_fields()[position];
         if(!own[position] || i.generic || i.given_copy)
             continue;
-        for(const time_model::Row& row : time_model::all_rows()) {
-            if(plain(row.arch) != plain(arch) || query.operation != row.operation || query.dtype != row.dtype ||
-               std::strcmp(i.family, row.family) != 0)
+        for(const auto& [row, device] : rows) {
+            if(std::strcmp(i.family, row->family) != 0)
                 continue;
-            const time_model::Device* device = time_model::all_devices().begin();
-            while(std::strcmp(device->arch, row.arch) != 0)
-                ++device;
-            const auto [time, candidate] = timed(static_cast<int>(position), *device, row, extents, sizes);
-            candidates.emplace_back(time, i.any_filter, candidate);
+            const auto [time, split_k] = time_model::fastest(i, *device, *row, roles, extents, sizes);
+            candidates.emplace_back(time, i.any_filter,
+                                    Candidate{static_cast<int>(position), split_k, source, static_cast<float>(time)});
             own[position] = false;
         }
     }
@@ -312,17 +265,16 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     std::vector<Candidate> found;
     add_listed(query, arch, sizes, own, found);
     add_timed(query, arch, sizes, extents, own, found);
-    std::vector<int> rest;
+    std::vector<decltype(rule_order(0, extents, sizes))> rest;
     for(std::size_t position = 0; position < own.size(); ++position)
         if(own[position])
-            rest.push_back(static_cast<int>(position));
-    std::sort(rest.begin(), rest.end(),
-              [&](int a, int b) { return rule_order(a, extents, sizes) < rule_order(b, extents, sizes); });
-    for(const int position : rest)
-        found.push_back(
-            {position, -1,
-             instance_fields()[static_cast<std::size_t>(position)].generic ? SelectedBy::Generic : SelectedBy::Rule,
-             0.f});
+            rest.push_back(rule_order(static_cast<int>(position), extents, sizes));
+    std::sort(rest.begin(), rest.end());
+    for(const auto& order : rest) {
+        const int position = std::get<std::tuple_size<std::decay_t<decltype(order)>>::value - 1>(order);
+        const bool generic = instance_fields()[static_cast<std::size_t>(position)].generic;
+        found.push_back({position, -1, generic ? SelectedBy::Generic : SelectedBy::Rule, 0.f});
+    }
     return found;
 }
 

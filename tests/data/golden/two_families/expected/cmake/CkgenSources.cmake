@@ -5,7 +5,7 @@ set(CKGEN_OPERATIONS grouped_conv_bwd_weight)
 # Sources that are not instances: those with kernels, host code only, and the C API, which needs all operations.
 set(CKGEN_KERNEL_SOURCES src/kernels/reduce.cpp src/kernels/repack.cpp src/kernels/transpose.cpp src/kernels/weight_copy.cpp)
 set(CKGEN_RUNTIME_SOURCES src/host/bank_conflicts.cpp src/host/matrix_units.cpp src/host/runtime.cpp src/host/stacks.cpp src/host/thread.cpp src/host/tma.cpp src/op/planned.cpp src/op/reference_bwd_data.cpp src/op/reference_bwd_weight.cpp src/op/runner.cpp src/plan/bwd_data_depthwise.cpp src/plan/bwd_data_fusion.cpp src/plan/bwd_data_groups.cpp src/plan/bwd_data_halo.cpp src/plan/bwd_data_plan.cpp src/plan/bwd_data_taps.cpp src/plan/bwd_data_tma.cpp src/plan/bwd_weight_depthwise.cpp src/plan/bwd_weight_plan.cpp src/plan/bwd_weight_split.cpp src/plan/depthwise_checks.cpp src/plan/fusion_checks.cpp src/plan/memory_overlap.cpp src/plan/plan.cpp src/plan/problem_checks.cpp src/plan/repack_plan.cpp src/plan/tile_work.cpp)
-set(CKGEN_API_SOURCES src/library/c_api.cpp src/library/measured.cpp src/library/registry.cpp src/library/selector.cpp src/library/times.cpp)
+set(CKGEN_API_SOURCES src/library/c_api.cpp src/library/measured.cpp src/library/registry.cpp src/library/selector.cpp src/library/timed.cpp src/library/times.cpp)
 set(CKGEN_GROUPS_grouped_conv_bwd_weight gfx908_gfx90a_gfx942_gfx950 gfx908_gfx90a_gfx942_gfx950_gfx1030_gfx1100_gfx1101_gfx1102_gfx1103_gfx1150_gfx1151_gfx1200_gfx1201)
 set(CKGEN_FACTORIES_grouped_conv_bwd_weight
     src/grouped_conv_bwd_weight/factory/add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_instances.cpp

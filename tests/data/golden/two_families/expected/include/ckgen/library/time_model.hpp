@@ -13,7 +13,6 @@ namespace ckgen::time_model {
 // Bytes of a line of the cache; the largest split_k. split_k is a power of two or fills the GPU kFills times at most.
 constexpr int kLineBytes = 128, kMostSplits = 65536;
 constexpr int kPowers = 11, kFills = 4;
-
 // The numbers of an architecture.
 struct Device {
     const char* arch;
@@ -29,7 +28,6 @@ struct Row {
 
 Span<Row> all_rows();
 Span<Device> all_devices();
-
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
     double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written;
