@@ -31,12 +31,12 @@ struct InstanceFields {
     bool all_groups;  // a tile's columns run over the groups
     int groups_to_merge;
     bool generic;
-    int elem_bytes, c_bytes;                // per element that is read, and written
-    int waves, threads;                     // that multiply; of a workgroup
-    int lds_bytes, registers;               // of a workgroup; of a lane, estimated
-    int tap_step;                           // K channels of backward data that a tap takes whole numbers of
+    int elem_bytes, c_bytes;                      // per element that is read, and written
+    int waves, threads;                           // that multiply; of a workgroup
+    int lds_bytes, registers;                     // of a workgroup; of a lane, estimated
+    int tap_step;                                 // K channels of backward data that a tap takes whole numbers of
     int sweep_rows, sweep_columns, sweep_groups;  // taps and groups that a family of sweeps multiplies at once, else 0
-    bool splits;                            // split_k divides its work
+    bool splits;                                  // split_k divides its work
 };
 
 // One instance in the table of a factory; `make` is null if the library leaves the instance out on its platform.
