@@ -140,6 +140,7 @@ XDL = Mfma(
     has_ck_rows=True,
     pipelines=True,
     merges_groups=(BWD_DATA,),
+    exchanges=(BWD_WEIGHT,),
 )
 # CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
 TWO_STAGE = Mfma(
@@ -161,4 +162,5 @@ WAVELET = Mfma(
     usual_waves=(4, 4),
     loops=("math", "load"),
     wavelet=True,
+    exchanges=(BWD_WEIGHT,),
 )

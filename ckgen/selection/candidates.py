@@ -177,7 +177,7 @@ def _scaled(candidate: Candidate, instance: Instance, measured: ConvProblem, pro
 
 def _terms(instance: Instance, problem: ConvProblem) -> int:
     """The number of terms in the longest sums."""
-    return saturated(OPERATIONS[instance.operation].extents(problem).k)
+    return saturated(instance.extents(problem).k)
 
 
 def _overflows(instance: Instance, problem: ConvProblem) -> bool:

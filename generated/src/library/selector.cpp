@@ -74,10 +74,11 @@ Sizes sizes_of(const MeasuredProblem& p) {
 }
 
 // For an operation that does not exist, which no instance has: any sizes.
-Extents extents_of(const std::string& operation, const Sizes& p) {
+Extents extents_of(const InstanceFields& i, const Sizes& p) {
+    const std::string operation = i.operation;
 #define CKGEN_EXTENTS(OPERATION)                                                                                       \
     if(operation == OPERATION::name)                                                                                   \
-        return OPERATION::extents(p);
+        return OPERATION::extents(p, i.exchange);
     CKGEN_EACH_OPERATION(CKGEN_EXTENTS)
 #undef CKGEN_EXTENTS
     return {1, 1, 1, 1, 0};
@@ -125,8 +126,8 @@ int64 distance(const Sizes& a, const Sizes& b) {
 // The split_k for this problem: as many workgroups as in the measurement, sums that are no longer than those of correct
 // runs, and at least one GEMM-K tile per workgroup.
 int64 scaled(const MeasuredCandidate& candidate, const InstanceFields& i, const Sizes& measured, const Sizes& p) {
-    const Extents extents = extents_of(i.operation, p);
-    const int64 workgroups = candidate.split_k * tiles(i, extents_of(i.operation, measured), measured.groups);
+    const Extents extents = extents_of(i, p);
+    const int64 workgroups = candidate.split_k * tiles(i, extents_of(i, measured), measured.groups);
     const int64 own = tiles(i, extents, p.groups);
     const int64 terms = extents.k;
     int64 wanted = (2 * workgroups + own) / (2 * own);  // rounded to the nearest integer
@@ -225,8 +226,9 @@ std::vector<Neighbour> neighbours(const SelectionQuery& query, const std::string
 
 // Sort key of an instance for which nothing was measured. Vectors of the tensors that are read count before those of
 // the tensor that is written, which the main loop does not access.
-auto rule_order(int position, const Extents& own, const Sizes& sizes) {
+auto rule_order(int position, const Sizes& sizes) {
     const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
+    const Extents own = extents_of(i, sizes);
     const int64 values = values_per_term(i, own, sizes);
     const int read_vectors = i.a_vector + i.b_vector;
     // Tiles of a matrix product that are filled with single elements are no better than the generic instance unless
@@ -242,14 +244,13 @@ auto rule_order(int position, const Extents& own, const Sizes& sizes) {
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {
     const Sizes sizes = sizes_of(query.problem);
-    const Extents extents = extents_of(query.operation, sizes);
     std::vector<bool> own = eligible(query, arch);
     std::vector<Candidate> found;
     for(const Neighbour& neighbour : neighbours(query, arch, sizes, own))
         for(const MeasuredCandidate& c : neighbour.candidates) {
             const auto position = static_cast<std::size_t>(c.instance);
             const InstanceFields& fields = instance_fields()[position];
-            if(!own[position] || (!neighbour.exact && overflows(fields, extents)))
+            if(!own[position] || (!neighbour.exact && overflows(fields, extents_of(fields, sizes))))
                 continue;
             own[position] = false;
             found.push_back({c.instance, neighbour.exact ? c.split_k : scaled(c, fields, neighbour.sizes, sizes),
@@ -262,8 +263,7 @@ std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arc
     for(std::size_t position = 0; position < own.size(); ++position)
         if(own[position])
             rest.push_back(static_cast<int>(position));
-    std::sort(rest.begin(), rest.end(),
-              [&](int a, int b) { return rule_order(a, extents, sizes) < rule_order(b, extents, sizes); });
+    std::sort(rest.begin(), rest.end(), [&](int a, int b) { return rule_order(a, sizes) < rule_order(b, sizes); });
     for(const int position : rest)
         found.push_back(
             {position, -1,

@@ -23,11 +23,11 @@ void add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instan
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 1, 4, 4, false, 0, false, false, false, 1, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 1, 4, 4, false, 0, false, false, false, 1, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 1, 4, 1, false, 0, false, false, false, 1, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, 1, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 1, false, 0, false, false, false, 1, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 1, 4, 4, false, 0, false, false, false, 1, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x4x4_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 1, 4, 4, false, 0, false, false, false, 1, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v1x4x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 1, 4, 1, false, 0, false, false, false, 1, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_64x64x16_w0x4_xdl32_v1x1x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, false, false, false, 1, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x1_s1, "grouped_conv_bwd_data", "NGCHW/GKCYX/NGKHW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 1, false, 0, false, false, false, 1, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }
