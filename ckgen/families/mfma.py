@@ -101,7 +101,11 @@ class Mfma(Family):
         return find_atom(arch, instance.dtype, instance.m_per_xdl) if arch in MATRIX_ARCHES else None
 
     def coverage(self, instance: Fields) -> Coverage:
-        return super().coverage(instance)._replace(groups=instance.groups_to_merge)
+        covered = super().coverage(instance)._replace(groups=instance.groups_to_merge)
+        if not instance.exchange:
+            return covered
+        # B is read in narrow vectors, and its taps take vector instructions: simulated, a value takes twice as long.
+        return covered._replace(values=covered.values + instance.n_per_block)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""

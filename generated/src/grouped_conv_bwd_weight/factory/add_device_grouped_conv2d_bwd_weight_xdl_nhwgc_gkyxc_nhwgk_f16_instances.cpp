@@ -25,6 +25,14 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_defau
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(
@@ -51,6 +59,14 @@ void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -79,6 +95,14 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 32, 80, 0, 4, 1, 1, false, 0, true, false, false, 1, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 32, 80, 0, 1, 8, 8, false, 0, true, false, false, 1, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 192, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 32, 256, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 32, 32, 128, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 96, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 32, 16, 32, 64, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 32, 256, 0, 8, 4, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 8, 4, 1, false, 0, true, false, false, 1, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

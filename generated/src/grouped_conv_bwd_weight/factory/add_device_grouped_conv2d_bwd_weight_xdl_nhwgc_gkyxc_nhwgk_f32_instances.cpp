@@ -25,6 +25,14 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_defau
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x4x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x4x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_instances(
@@ -51,6 +59,14 @@ void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_instances(
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x4x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x4x1_s1_exchange)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -79,6 +95,14 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 16, 80, 0, 4, 1, 1, false, 0, true, false, false, 1, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 16, 80, 0, 1, 4, 4, false, 0, true, false, false, 1, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 16, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 16, 192, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 192, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 16, 256, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 32, 16, 128, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 16, 96, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 32, 16, 16, 64, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x4x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 16, 256, 0, 4, 4, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x4x1_s1_exchange, "grouped_conv_bwd_weight", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 192, 0, 4, 4, 1, false, 0, true, false, false, 1, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -11,6 +11,9 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_d
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x4x8_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x2_xdl32_v4x1x1_s1_exchange, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>)
 
 namespace ckgen::tensor_operation::device::instance {
@@ -24,6 +27,9 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instance
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x4x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x2_xdl32_v4x1x1_s1_exchange)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -39,6 +45,9 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_b
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_128x128x32_w0x4_xdl32_v4x4x8_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 4, 4, 8, false, 0, true, false, false, 1, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 96, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_64x64x32_w0x2_xdl32_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, "grouped_conv_bwd_weight", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 32, 64, 32, 96, 0, 8, 1, 1, false, 0, true, false, false, 1, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
