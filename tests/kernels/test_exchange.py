@@ -16,6 +16,7 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance, parse
 from ckgen.library.library import Library
 from ckgen.selection.takes import takes
+from ckgen.verify.simulated import problem_of as simulated_problem
 from tests.kernels.test_depthwise import run
 from tests.support.cxx import CHECKED, link, write_tree
 from tests.support.planted_bugs import Bug, check_bug
@@ -113,6 +114,20 @@ def test_a_problem_that_cannot_be_exchanged_is_refused(library: Library, fields:
 def test_the_output_fills_vectors_of_b(library: Library) -> None:
     assert "[b-vector] K 3 is not a multiple of the vector 4" in library.unsupported_reason(FOUR.name, IMAGE)
     assert not takes(FOUR, IMAGE) and takes(FOUR, replace(IMAGE, k=4))
+
+
+def test_tensors_of_many_gib_are_planned(library: Library) -> None:
+    large = replace(IMAGE, batch=64, c=64, input=(4096, 4096))
+    assert large.elements("in") * 2 > 1 << 36 and not library.unsupported_reason(WIDE.name, large)
+    assert "images * input positions" in library.unsupported_reason(WIDE.name, replace(large, batch=256))
+
+
+def test_the_simulated_problem_fills_tiles() -> None:
+    for instance in ALL:
+        problem = simulated_problem(instance, 48)
+        rows, columns, _ = instance.products(problem)[0]
+        assert takes(instance, problem), instance.name
+        assert rows % instance.m_per_block == 0 and columns >= instance.n_per_block
 
 
 def test_the_product_has_the_channels_of_the_input_as_rows() -> None:
