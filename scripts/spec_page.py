@@ -35,6 +35,7 @@ EXAMPLES = {
     "copy_k1": "copy_k1: 8",
     "stages": "stages: [1, 2]",
     "groups_to_merge": "groups_to_merge: [1, 2, 4]",
+    "exchange": "exchange: true",
     "transpose": "transpose: {dst: 2, vector: 2, lds_write: 2}",
     "pipeline_version": "pipeline_version: v1",
     "scheduler": "scheduler: Intrawave",

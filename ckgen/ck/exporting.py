@@ -42,7 +42,7 @@ def has_row(instance: Instance) -> bool:
     row = _rows_of(instance)
     if row is None or (row.transposing and transposes(instance) != instance.given_transpose):
         return False
-    if instance.merges_groups and "groups_to_merge" not in row.type_string:
+    if instance.exchange or (instance.merges_groups and "groups_to_merge" not in row.type_string):
         return False
     return instance.stages == 1 or names_pipeline(instance)
 

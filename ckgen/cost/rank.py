@@ -152,7 +152,7 @@ def rank(
     rates = RATES[book.arch]
     best = []
     for instance in instances:
-        most = ceil_div(saturated(OPERATIONS[instance.operation].extents(problem).k), instance.k_per_block)
+        most = ceil_div(saturated(instance.extents(problem).k), instance.k_per_block)
         code = book.code_of(instance)
         predictions = (predict(instance, problem, n, code, rates) for n in split_ks if n == 1 or n <= most)
         best.append(min(predictions, key=lambda prediction: prediction.seconds))
@@ -174,6 +174,7 @@ def _nearest(instance: Instance, among: Iterable[Instance]) -> Instance:
             known.operation != instance.operation,
             known.family != instance.family,
             known.pointwise != instance.pointwise,
+            known.exchange != instance.exchange,
             known.channels_last != instance.channels_last,
             abs(known.ndim - instance.ndim),
             known.elem_bytes != instance.elem_bytes,

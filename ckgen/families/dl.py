@@ -114,4 +114,5 @@ DL = Dl(
     loops=("main",),
     ck_unit="Dl",
     merges_groups=(BWD_WEIGHT, BWD_DATA),
+    exchanges=(BWD_WEIGHT,),
 )

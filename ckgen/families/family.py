@@ -29,6 +29,7 @@ REASONS = {
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "groups_to_merge": "by rule: a tile is of one group",
+    "exchange": "by rule: rows of the product are output channels",
     **dict.fromkeys(
         ("transpose_dst", "transpose_vector", "transpose_lds"), "by rule: no row of CK, tensors are read as they are"
     ),
@@ -92,6 +93,7 @@ class Family(ABC):
     lds_keys: bool = False  # the spec may give the keys `lds_write` and `copy_k1`
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
     merges_groups: tuple[str, ...] = ()  # operations for which the spec may give the key `groups_to_merge`
+    exchanges: tuple[str, ...] = ()  # operations for which the spec may give the key `exchange`
     transposes: bool = False  # the spec may give the key `transpose`; CK's rows name the pipeline and merged groups
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
@@ -177,7 +179,7 @@ class Family(ABC):
         """True if an instance can run a problem that its B and C vectors divide, as far as the family knows."""
         if instance.row_vector > 1:  # a vector is loaded from inside a plane
             return instance.row_vector <= saturated(problem.output)
-        return self.fills(instance, problem, OPERATIONS[instance.operation].a, instance.a_vector)
+        return self.fills(instance, problem, instance.a_tensor, instance.a_vector)
 
     def merged(self, instance: Fields, problem: ConvProblem) -> int:
         """Groups that a tile computes as one."""
@@ -205,7 +207,7 @@ class Family(ABC):
 
     def tiles(self, instance: Fields, problem: ConvProblem) -> int:
         """Tiles of the results of all groups, as if each group were one matrix product."""
-        sizes, tile = OPERATIONS[instance.operation].extents(problem), self.coverage(instance)
+        sizes, tile = instance.extents(problem), self.coverage(instance)
         columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
         groups, merged = problem.groups, self.merged(instance, problem)
         rows = ceil_div(saturated((*sizes.m, merged if OPERATIONS[instance.operation].merged.m else 1)), tile.m)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.conv.layout import LAYOUTS
+from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.operation import OPERATIONS, Gemm
+from ckgen.operations.operation import OPERATIONS, Extents, Gemm
 
 
 class Fields:
@@ -38,12 +38,23 @@ class Fields:
     pipeline_version: int
     interwave: bool
     groups_to_merge: int
+    exchange: bool
     transpose_dst: int
     transpose_vector: int
     transpose_lds: int
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"{type(self).__name__} has no {name}")
+
+    @property
+    def a_tensor(self) -> TensorName:
+        """The tensor that is A; `exchange` makes it the operation's B. Layouts order the axes of both alike."""
+        return OPERATIONS[self.operation].b if self.exchange else OPERATIONS[self.operation].a
+
+    @property
+    def b_tensor(self) -> TensorName:
+        """The tensor that is B."""
+        return OPERATIONS[self.operation].a if self.exchange else OPERATIONS[self.operation].b
 
     @property
     def a_k_major(self) -> bool:
@@ -106,7 +117,11 @@ class Fields:
     def products(self, problem: ConvProblem, tile_rows: int = 0) -> tuple[Gemm, ...]:
         """(M, N, K) of each matrix product of one group, as its kernel counts them; K is the mean of tiles of
         ``tile_rows`` rows that skip taps."""
-        return OPERATIONS[self.operation].products(problem, self.row_vector, tile_rows)
+        return OPERATIONS[self.operation].products(problem, self.row_vector, tile_rows, self.exchange)
+
+    def extents(self, problem: ConvProblem) -> Extents:
+        """The sizes of one group as one matrix product of this kernel, as the selector counts."""
+        return OPERATIONS[self.operation].extents(problem, self.exchange)
 
     @property
     def any_filter(self) -> int:

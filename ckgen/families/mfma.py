@@ -104,7 +104,11 @@ class Mfma(Family):
         return instance.vgpr_estimate
 
     def coverage(self, instance: Fields) -> Coverage:
-        return super().coverage(instance)._replace(groups=instance.groups_to_merge)
+        covered = super().coverage(instance)._replace(groups=instance.groups_to_merge)
+        if not instance.exchange:
+            return covered
+        # B is read in narrow vectors, and its taps take vector instructions: simulated, a value takes twice as long.
+        return covered._replace(values=covered.values + instance.n_per_block)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """LDS and memory traffic of one tile; every wave reads its own rows of A and columns of B once."""
@@ -143,6 +147,7 @@ XDL = Mfma(
     has_ck_rows=True,
     pipelines=True,
     merges_groups=(BWD_DATA,),
+    exchanges=(BWD_WEIGHT,),
 )
 # CK's operator for few channels per group. It is xdl's kernel; where groups are side by side, a tile has several.
 TWO_STAGE = Mfma(
@@ -164,4 +169,5 @@ WAVELET = Mfma(
     usual_waves=(4, 4),
     loops=("math", "load"),
     wavelet=True,
+    exchanges=(BWD_WEIGHT,),
 )

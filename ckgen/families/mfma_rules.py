@@ -5,6 +5,7 @@ The rules about copies to LDS are in ckgen.families.mfma_copy_rules.
 
 from __future__ import annotations
 
+from ckgen.families.exchange_rules import EXCHANGE_RULES
 from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import LDS_BYTES
@@ -96,6 +97,7 @@ RULES: tuple[Rule, ...] = (
         ),
         blame=("groups_to_merge", "layout", "generic"),
     ),
+    *EXCHANGE_RULES,
     Rule(
         id="transpose-widths",
         scope="domain",

@@ -114,4 +114,5 @@ WMMA = Wmma(
     loops=("main",),
     ck_unit="Wmma",
     merges_groups=(BWD_WEIGHT, BWD_DATA),
+    exchanges=(BWD_WEIGHT,),
 )

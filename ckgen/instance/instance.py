@@ -38,7 +38,7 @@ _NAME = re.compile(
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)"
     r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?"
     r"(?:_p(?P<pipeline_version>\d+)(?P<interwave>i)?)?_s(?P<stages>\d+)"
-    r"(?:_m(?P<groups_to_merge>\d+))?"
+    r"(?:_m(?P<groups_to_merge>\d+))?(?P<exchange>_exchange)?"
     r"(?:_t(?P<transpose_dst>\d+)x(?P<transpose_vector>\d+)x(?P<transpose_lds>\d+))?(?P<generic>_generic)?",
     re.ASCII,
 )
@@ -75,6 +75,7 @@ class Instance(Fields):
     pipeline_version: int = 0
     interwave: bool = False
     groups_to_merge: int = 1
+    exchange: bool = False
     transpose_dst: int = 0
     transpose_vector: int = 0
     transpose_lds: int = 0
@@ -103,6 +104,7 @@ class Instance(Fields):
             + (f"_p{self.pipeline_version}{'i' if self.interwave else ''}" if self.pipeline_version else "")
             + f"_s{self.stages}"
             + (f"_m{self.groups_to_merge}" if self.groups_to_merge > 1 else "")
+            + ("_exchange" if self.exchange else "")
             + (f"_t{self.transpose_dst}x{self.transpose_vector}x{self.transpose_lds}" if self.transpose_dst else "")
             + ("_generic" if self.generic else "")
         )
@@ -231,6 +233,7 @@ def parse(name: str) -> Instance:
     words["layout"] = words["layout"].upper().replace("_", "/")
     words["conv_spec"] = next(spec for spec, short in CONV_SPECS.items() if short == words["conv_spec"])
     words["generic"] = words["generic"] is not None
+    words["exchange"] = words["exchange"] is not None
     words["interwave"] = words["interwave"] is not None
     instance = Instance(**words)
     # `convNd` that contradicts the layout, or leading zeros

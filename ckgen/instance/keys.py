@@ -37,6 +37,7 @@ _SPELLED: dict[str, Callable[[Instance], tuple[str, ...]]] = {
     "id": lambda i: (i.short_id,),
     "arch": lambda i: i.archs,
     "generic": lambda i: ("true" if i.generic else "false",),
+    "exchange": lambda i: ("true" if i.exchange else "false",),
 }
 GLOB = frozenset("*?[")
 _DERIVED = frozenset(DERIVED_NAMES)

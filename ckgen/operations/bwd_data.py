@@ -76,11 +76,13 @@ def torch_backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) ->
 
 
 @lru_cache(maxsize=64)  # a prediction of each instance and split_k asks for them
-def _products(problem: ConvProblem, row_vector: int = 1, tile_rows: int = 0) -> tuple[Gemm, ...]:
+def _products(
+    problem: ConvProblem, row_vector: int = 1, tile_rows: int = 0, exchange: bool = False
+) -> tuple[Gemm, ...]:
     return tuple(sub.gemm(problem, row_vector, tile_rows) for sub in decompose(problem).sub_gemms)
 
 
-def _extents(problem: ConvProblem) -> Extents:
+def _extents(problem: ConvProblem, exchange: bool = False) -> Extents:
     axes = zip(problem.filter, problem.strides, problem.dilations, strict=True)
     terms = (problem.k, *(-(-taps // tilde(stride, dilation)) for taps, stride, dilation in axes))
     return Extents((problem.batch, *problem.input), (problem.c,), (), terms)

@@ -9,11 +9,12 @@ a GEMM, but compute one matrix product per filter tap and group.
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import Any
 
 from ckgen.conv.dtypes import Array, Float64
 from ckgen.conv.problem import ConvProblem
-from ckgen.operations.record import CkRows, CppClass, Extents, MergedExtents, Operation
+from ckgen.operations.record import CkRows, CppClass, Extents, Gemm, MergedExtents, Operation
 
 
 def backward_weight(problem: ConvProblem, in_: Array, out: Array) -> Float64:
@@ -70,6 +71,19 @@ def torch_backward_weight(torch: Any, problem: ConvProblem, in_: Any, out: Any) 
     return wei
 
 
+def _extents(problem: ConvProblem, exchange: bool = False) -> Extents:
+    if exchange:  # the weight gradient of the convolution from the output to the input
+        return Extents((problem.c,), (problem.k,), problem.filter, (problem.batch, *problem.input))
+    return Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output))
+
+
+def _products(
+    problem: ConvProblem, row_vector: int = 1, tile_rows: int = 0, exchange: bool = False
+) -> tuple[Gemm, ...]:
+    sizes = _extents(problem, exchange)
+    return ((prod(sizes.m), prod((*sizes.n, *sizes.taps)), prod(sizes.k)),)
+
+
 def _template(k: str, more: tuple[str, ...]) -> tuple[str, ...]:
     """All template arguments of a class; `k` is the one for GEMM-K of the block, `more` are those after the widths."""
     return (
@@ -102,8 +116,8 @@ BWD_WEIGHT = Operation(
     merged=MergedExtents(m=True, n=True, k=False),
     own_d_layouts=("GC", "G_C"),
     small_vector=None,
-    products=lambda problem, row_vector=1, tile_rows=0: (problem.gemm,),
-    extents=lambda problem: Extents((problem.k,), (problem.c,), problem.filter, (problem.batch, *problem.output)),
+    products=_products,
+    extents=_extents,
     compulsory_bytes=ConvProblem.compulsory_bytes,
     reference=lambda problem, seen: backward_weight(problem, seen["in"], seen["out"]),
     torch_reference=lambda torch, problem, seen: torch_backward_weight(torch, problem, seen["in"], seen["out"]),

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.operations.bwd_data import BWD_DATA as BWD_DATA_ROW
 from ckgen.operations.bwd_weight import BWD_WEIGHT as BWD_WEIGHT_ROW
-from ckgen.operations.record import CkRows, Gemm, Operation
+from ckgen.operations.record import CkRows, Extents, Gemm, Operation
 
 __all__ = [
     "BWD_DATA",
     "BWD_WEIGHT",
     "CkRows",
     "DEFAULT_OPERATION",
+    "Extents",
     "Gemm",
     "LAYOUTS",
     "OPERATIONS",

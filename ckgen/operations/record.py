@@ -73,12 +73,13 @@ class Operation:
 
     `products` gives (M, N, K) of each matrix product of one group; it is empty if no filter tap reaches an input
     position. Its second argument (default 1) is a number of positions: M counts each row of the image as a multiple of
-    it. With a third one, K is the mean over tiles of so many rows, which skip taps that meet only padding. `extents`
-    gives the sizes that the selector counts with; the C++ operation has the same function. `compulsory_bytes` gives the
-    compulsory traffic without D tensors. `reference` computes the result with numpy in float64, in logical order, from
-    the tensors that are read; `torch_reference` does the same with PyTorch, whose module is its first argument.
-    `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written tensor only gives the shape;
-    its last argument is the rest of `aten.convolution`'s, from the stride on.
+    it. With a third one, K is the mean over tiles of so many rows, which skip taps that meet only padding. The fourth
+    is true for the product with A and B exchanged, which backward weight has. `extents` gives the sizes that the
+    selector counts with; its second argument is the same, and the C++ operation has the same function.
+    `compulsory_bytes` gives the compulsory traffic without D tensors. `reference` computes the result with numpy in
+    float64, in logical order, from the tensors that are read; `torch_reference` does the same with PyTorch, whose
+    module is its first argument. `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written
+    tensor only gives the shape; its last argument is the rest of `aten.convolution`'s, from the stride on.
 
     `operator` is the C++ alias of its operators with a function and D tensors, `interface` the header in ckgen/op that
     declares it; `plain` is the same of operators without a function, if CK has another class for them. `prefix` begins
@@ -102,7 +103,7 @@ class Operation:
     own_d_layouts: tuple[str, ...]  # those of OWN_LAYOUTS that its D tensors may have
     small_vector: int | None  # elements per global access of CK's least demanding rows; None: given by the data type
     products: Callable[..., tuple[Gemm, ...]] = field(repr=False)
-    extents: Callable[[ConvProblem], Extents] = field(repr=False)
+    extents: Callable[..., Extents] = field(repr=False)
     compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)
     reference: Callable[[ConvProblem, Mapping[TensorName, Any]], Float64] = field(repr=False)
     torch_reference: Callable[[Any, ConvProblem, Mapping[TensorName, Any]], Any] = field(repr=False)

@@ -141,7 +141,7 @@ def _timed(instances: Iterable[Instance], problem: ConvProblem, arch: str, fitte
 
 def _terms(instance: Instance, problem: ConvProblem) -> int:
     """The number of terms in the longest sums."""
-    return saturated(OPERATIONS[instance.operation].extents(problem).k)
+    return saturated(instance.extents(problem).k)
 
 
 def _overflows(instance: Instance, problem: ConvProblem) -> bool:

@@ -60,7 +60,7 @@ def instance_numbers(instance: Instance) -> dict[str, float]:
 def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float]:
     """The numbers of a problem for an instance."""
     family, operation = FAMILIES[instance.family], OPERATIONS[instance.operation]
-    tile, sizes = family.coverage(instance), operation.extents(problem)
+    tile, sizes = family.coverage(instance), instance.extents(problem)
     written, read = problem.elements(operation.written), [problem.elements(name) for name in operation.read]
     image = map(max, problem.input, problem.output)
     return {
@@ -73,9 +73,9 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
         "result_columns": saturated(sizes.n),
         "written": written,
         "compulsory": sum(read) * instance.elem_bytes + written * instance.c_bytes,
-        "a_bytes": problem.elements(operation.a) * instance.elem_bytes,
-        "a_lines": _breaks_lines(instance, problem, operation.a),
-        "b_lines": _breaks_lines(instance, problem, operation.b),
+        "a_bytes": problem.elements(instance.a_tensor) * instance.elem_bytes,
+        "a_lines": _breaks_lines(instance, problem, instance.a_tensor),
+        "b_lines": _breaks_lines(instance, problem, instance.b_tensor),
         "positions": saturated((problem.batch, *(problem.input if operation.merged.k else image))),
         "passes": _passes(instance, problem),
     }
@@ -113,7 +113,7 @@ def _passes(instance: Instance, problem: ConvProblem) -> int:
 def split_ks(instance: Instance, problem: ConvProblem, tiles: int, units: int) -> list[int]:
     """The factors that the model compares: powers of two, and those whose workgroups fill the GPU; none below that of
     the rows of a weight that stays in LDS."""
-    family, terms = FAMILIES[instance.family], saturated(OPERATIONS[instance.operation].extents(problem).k)
+    family, terms = FAMILIES[instance.family], saturated(instance.extents(problem).k)
     if not family.splits(instance.operation):
         return [1]
     least = ceil_div(terms, family.kept_rows(instance) or terms)

@@ -21,6 +21,7 @@ OPTIONAL_KEYS = {
     **dict.fromkeys(("pipeline_version", "scheduler"), "pipelines"),
     "transpose": "transposes",
     "groups_to_merge": "merges_groups",
+    "exchange": "exchanges",
 }
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 

@@ -69,6 +69,7 @@ AXES = (
     "scheduler",
     "stages",
     "groups_to_merge",
+    "exchange",
     "transpose",
 )
 
@@ -117,6 +118,10 @@ class Axes(Model):
     groups_to_merge: Axis[Count] | None = Field(
         None,
         description="Neighbouring groups that a tile computes as one; 1 (two_stage, wmma, dl; xdl in backward data).",
+    )
+    exchange: Axis[bool] | None = Field(
+        None,
+        description="True: the input is A and the output B, for filters of few output channels; stride 1 only.",
     )
     transpose: Axis[Transpose] | None = Field(
         None,

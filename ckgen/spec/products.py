@@ -143,6 +143,7 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         pipeline_version=PIPELINES.get(values.get("pipeline_version", ""), 0),
         interwave=SCHEDULERS.get(values.get("scheduler", ""), False),
         groups_to_merge=values.get("groups_to_merge") or 1,
+        exchange=values.get("exchange") or False,
         function=values.get("function") or PASS_THROUGH,
     )
     instance = _with_keys_of_rows(instance, values)

@@ -74,6 +74,7 @@ class Provenance:
         found.append(self._origin(instance, "interwave", "scheduler"))
         found.append(self._origin(instance, "stages", "stages"))
         found.append(self._origin(instance, "groups_to_merge", "groups_to_merge"))
+        found.append(self._origin(instance, "exchange", "exchange"))
         found += [self._origin(instance, field, "transpose") for field in TRANSPOSE]
         found.append(Origin("generic", instance.generic, self.place, group))
         found.append(self._origin(instance, "archs", "archs"))
@@ -134,4 +135,4 @@ def show(value: object) -> str:
     """A value of an axis as the file writes it."""
     if isinstance(value, tuple):
         return "[" + ", ".join(show(part) for part in value) + "]"
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

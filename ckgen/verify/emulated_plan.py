@@ -23,13 +23,12 @@ _ODD = {1: 7, 2: 5, 4: 5}  # channels are this many vectors of 1, 2 or 4, and th
 
 def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     """Small problems for an instance: one with few positions and a tile that exceeds every edge, one with many, so that
-    its ring of LDS stages wraps around, and one whose stride skips positions. Channels are multiples of its vectors,
-    unless these are of a copy that ends in zeros, and otherwise odd. An instance that merges groups also has one whose
-    groups do not fill its last tile, and one of a layout with contiguous positions one whose images are multiples of 8
-    positions. Groups of a family for one input channel have one or two output channels."""
+    its ring of LDS stages wraps around, and, unless it exchanges operands, one whose stride skips positions. Channels
+    are multiples of its vectors, unless these are of a copy that ends in zeros, and otherwise odd. An instance that
+    merges groups also has one whose groups do not fill its last tile, and one of a layout with contiguous positions one
+    whose images are multiples of 8 positions. Families for one input channel have one or two output channels."""
     ndim = instance.ndim
-    b_vector = 1 if instance.copies_weight and instance.groups_to_merge == 1 else instance.b_vector
-    k, c = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(b_vector, instance.c_vector)))
+    k, c = _channels(instance)
     edge = 1 if instance.pointwise else 3
     whole = make_problem(groups=2, batch=3, k=k, c=c, filter=(edge,) * ndim, input=(2, 3, 8)[-ndim:], pad=edge // 2)
     planes = () if LAYOUTS[instance.layout].channels_last else (whole,)
@@ -51,6 +50,8 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
     many_positions = make_problem(groups=1, batch=4, k=k, c=c, filter=(3,) * ndim, input=(9, 5, 4)[:ndim], pad=1)
     # Three quarters of the positions have no tap.
     gaps = make_problem(groups=2, batch=1, k=k, c=c, filter=(1,) * ndim, input=(5, 4, 3)[:ndim], stride=2)
+    if instance.exchange:
+        return _exchangeable(few), many_positions, *planes
     if instance.groups_to_merge > 1:  # the last tile has half the groups of the others
         size = 3 if instance.a_vector == instance.b_vector == 1 else 4
         rest = {"groups": instance.groups_to_merge * 3 // 2, "k": size, "c": size}
@@ -60,6 +61,19 @@ def problems_of(instance: Instance) -> tuple[ConvProblem, ...]:
             replace(one, groups=k, k=2 - number % 2, c=1) for number, one in enumerate((few, many_positions, gaps))
         )
     return few, many_positions, gaps, *planes
+
+
+def _exchangeable(few: ConvProblem) -> ConvProblem:
+    """The problem of few positions with stride 1 and no more padding than its taps reach."""
+    left, right = (1, 0, 0)[: few.ndim], (0, 2, 0)[: few.ndim]
+    return replace(few, strides=(1,) * few.ndim, left_pads=left, right_pads=right)
+
+
+def _channels(instance: Instance) -> tuple[int, int]:
+    """K and C that fill an instance's vectors but few of them."""
+    b_vector = 1 if instance.copies_weight and instance.groups_to_merge == 1 else instance.b_vector
+    a, b = (step * _ODD.get(step, 3) for step in (instance.a_vector, max(b_vector, instance.c_vector)))
+    return (b, a) if instance.exchange else (a, b)
 
 
 def schedules(seed: int) -> tuple[Schedule, Schedule]:

@@ -4,6 +4,7 @@ on a compute unit, and the record is replayed twice, with the inputs in L2 and w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from math import prod
 
 from ckgen.conv.problem import ConvProblem, make_problem
@@ -23,6 +24,7 @@ from ckgen.verify.run_tensors import make_data
 
 # Steps of the main loop, roughly. Without matrix instructions a step is a hundred times as many instructions.
 _STEPS, _LONG_STEPS = 48, 10
+_ROW_TILES = 8  # of the problem of exchanged operands
 _PLACES = 5  # where waves wait most
 
 
@@ -43,9 +45,22 @@ class Simulated:
 def problem_of(instance: Instance, steps: int) -> ConvProblem:
     """A problem with tiles that are full, a main loop of about so many steps, and several workgroups."""
     tile = instance.m_per_block, instance.n_per_block, instance.k_per_block
+    if instance.exchange:
+        return _problem_of_few_outputs(instance, steps)
     # Images in which tiles skip no taps.
     sizes = {1: (256,), 2: (16, 16), 3: (16, 4, 4)}[instance.ndim] if instance.row_vector > 1 else None
     return problem_of_tile(instance.operation, instance.ndim, tile, steps, sizes, pointwise=instance.pointwise)
+
+
+def _problem_of_few_outputs(instance: Instance, steps: int) -> ConvProblem:
+    """The problem of an instance that exchanges input and output: four output channels, under as many taps as fill a
+    tile's columns."""
+    k, ndim = 4, instance.ndim
+    edge = next(edge for edge in count(3, 2) if k * edge**ndim >= instance.n_per_block)
+    sizes = {1: (256,), 2: (16, 16), 3: (4, 8, 8)}[ndim]
+    images = max(1, steps * instance.k_per_block // prod(sizes))
+    c = _ROW_TILES * instance.m_per_block
+    return make_problem(groups=1, batch=images, k=k, c=c, filter=(edge,) * ndim, input=sizes, pad=edge // 2)
 
 
 def problem_of_tile(
@@ -81,11 +96,11 @@ def simulate(machine: Machine, report: CodeReport, instance: Instance) -> Simula
     records, lines = _records(machine, report, instance, problem)
     per_step, cycles = _matrix_work(instance, report.arch, records)
     units = {source: records.simulate(source) for source in Source}
-    work, count = ("matrix", per_step) if per_step else ("lds", main.hot.lds_read // main.tiles)
+    work, number = ("matrix", per_step) if per_step else ("lds", main.hot.lds_read // main.tiles)
     loads = bool(instance.load_waves)
     try:
         results = {
-            source: measure(unit, work=work, per_step=count, has_load_waves=loads, most_places=_PLACES)
+            source: measure(unit, work=work, per_step=number, has_load_waves=loads, most_places=_PLACES)
             for source, unit in units.items()
         }
     except ValueError as error:

@@ -55,6 +55,9 @@ def test_one_file_an_instance_with_named_constants() -> None:
     assert "a_write = 4, b_write = 2;" in text and "a_k1 = 8, b_k1 = 2;" in text and "groups_to_merge" not in text
     merged = replace(WAVELET, family="two_stage", load_waves=0, groups_to_merge=8)
     assert "groups_to_merge = 8;" in source_of(render_tree((merged,), context()), merged)
+    exchanged = replace(WAVELET, conv_spec="Default", c_vector=1, exchange=True)
+    text = source_of(render_tree((exchanged,), context()), exchanged)
+    assert "bool exchange = true;" in text and "CKGEN_DEFINE_INSTANCE_AND_REDUCTION(" in text
 
 
 def test_every_file_names_its_template_and_the_manifest_the_command() -> None:

@@ -52,7 +52,7 @@ def lds_classes(*families: str) -> tuple[Instance, ...]:
             layout = "NHWGK/GKYXC/NHWGC" if instance.a_k_major else "NHWGC/GKYXC/NHWGK"
             dtype = "f16" if instance.elem_bytes == 2 else "f32"
             spec = "Default" if instance.channels_last else instance.conv_spec
-            alike = replace(instance, layout=layout, dtype=dtype, conv_spec=spec, generic=False)
+            alike = replace(instance, layout=layout, dtype=dtype, conv_spec=spec, generic=False, exchange=False)
             classes.setdefault(alike, instance)
     return tuple(classes.values())
 

@@ -200,6 +200,27 @@ def test_few_channels_per_group_take_merged_groups() -> None:
     assert pick(1, 3, 64, 224) == ("xdl", 1)
 
 
+def test_few_output_channels_take_exchanged_operands() -> None:
+    """In set default, by the rule alone: where the input has many channels, the output few and the filter taps."""
+    expansion = default_expansion()
+    members = frozenset(expansion.sets["default"])
+    own = tuple(i for i in expansion.instances if i.name in members)
+
+    def pick(k: int, c: int, taps: int, stride: int = 1, layout: str = WEIGHT_LAYOUTS[1]) -> Instance:
+        sizes = {"batch": 8, "k": k, "c": c, "stride": stride, "pad": taps // 2}
+        problem = make_problem(**sizes, filter=(taps, taps), input=(64, 64))
+        choices = chain(problem, "f16", layout, "gfx942", own, (), operation=BWD_WEIGHT)
+        return next(made for choice in choices if takes(made := parse(choice.name), problem))
+
+    assert all(pick(*sizes).exchange for sizes in ((3, 64, 7), (4, 320, 3), (3, 128, 3), (1, 256, 3), (8, 512, 3)))
+    assert pick(4, 320, 3).b_vector == 4
+    assert pick(3, 64, 7, layout="NGCHW/GKCYX/NGKHW").exchange
+    assert not any(
+        pick(*sizes).exchange for sizes in ((64, 64, 3), (128, 64, 3), (64, 3, 7), (3, 64, 1), (3, 64, 7, 2))
+    )
+    assert not any(pick(*sizes).exchange for sizes in ((48, 1024, 3), (64, 256, 3)))
+
+
 def test_backward_data_of_few_channels_per_group_takes_merged_groups() -> None:
     """In set default, by the rule alone."""
     expansion = default_expansion()

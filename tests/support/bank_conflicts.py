@@ -93,4 +93,5 @@ def one_tile(instance: Instance) -> ConvProblem:
     depth, ones = 2 * instance.k_per_block, (1,) * instance.ndim
     edges = (*ones[1:], instance.m_per_block if instance.operation != BWD_WEIGHT else depth)
     rows = instance.m_per_block if instance.operation == BWD_WEIGHT else depth
-    return make_problem(k=rows, c=instance.n_per_block, filter=ones, input=edges)
+    k, c = (instance.n_per_block, rows) if instance.exchange else (rows, instance.n_per_block)
+    return make_problem(k=k, c=c, filter=ones, input=edges)

@@ -11,10 +11,13 @@ const char* const names[] = {
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
+    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
@@ -154,21 +157,27 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x256x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_256x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x32x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x4_s1",
@@ -207,21 +216,27 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x256x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_256x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1",
@@ -232,18 +247,23 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
@@ -273,13 +293,16 @@ const char* const names[] = {
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
+    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1",
 };
 
@@ -287,10 +310,13 @@ enum Position {
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
+    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
@@ -430,21 +456,27 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x256x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_256x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v2x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x32x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x4_s1,
@@ -483,21 +515,27 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x256x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_256x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v2x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x32x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1,
@@ -508,18 +546,23 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
@@ -549,13 +592,16 @@ enum Position {
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
+    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1,
 };
 
@@ -5384,23 +5430,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 533.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 411.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 414.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, 64, 500.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 547.1f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 547.1f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 1254.2f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 533.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 411.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 414.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, 64, 500.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 547.1f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 547.1f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 1254.2f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 1870.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 1870.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 1870.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 1324.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 32, 1424.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange, 64, 1571.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 2779.6f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
@@ -5419,23 +5467,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 64, 149.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 64, 153.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 110.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 114.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 136.0f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 64, 154.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 319.9f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 64, 149.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 64, 153.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 110.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 114.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 136.0f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 64, 154.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 319.9f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 477.2f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 477.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 477.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 339.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 32, 364.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange, 64, 405.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 707.9f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
@@ -5454,23 +5504,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 45.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 46.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 34.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 37.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 42.4f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 46.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 85.7f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 45.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 46.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 34.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 37.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 42.4f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 46.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 85.7f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 124.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 125.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 125.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 93.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 32, 99.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange, 64, 111.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 183.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
@@ -5489,23 +5541,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 18.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 18.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 8, 15.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 15.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 8, 17.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 19.6f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 28.6f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 18.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 18.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 8, 15.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 15.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 8, 17.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 19.6f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 28.6f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 39.1f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 39.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 39.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 32.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 32, 33.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 37.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 54.9f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
@@ -5524,23 +5578,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 11.1f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 4, 11.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 8, 9.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 8, 10.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, 8, 10.7f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 11.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 13.6f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 8, 11.1f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 4, 11.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 8, 9.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 8, 10.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, 8, 10.7f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 4, 11.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 4, 13.6f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 16, 15.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 8, 15.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 4, 16.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 8, 17.1f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 17.1f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 21.1f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
@@ -5592,6 +5648,18 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 8.8f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.3f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.3f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 1, 4.7f},
     }},
     // G1 N1 K1 C32 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -5728,31 +5796,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.9f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.9f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 7.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 7.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 7.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 64, 7.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 9.1f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.6f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.8f},
-    }},
-    // G1 N1 K1 C32 3x3 on 32x32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.3f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -5887,9 +5953,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 128, 7.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 8.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m2, 128, 8.1f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
@@ -5999,6 +6065,18 @@ const MeasuredProblem problems[] = {
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.2f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 128, 7.5f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 128, 7.5f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 256, 7.7f},
     }},
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -7220,23 +7298,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 256, 95.3f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 98.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 107.1f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 109.0f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 329.6f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 256, 95.3f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 98.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 107.1f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 109.0f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 329.6f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 601.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 601.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 601.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 128, 491.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 512, 547.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 596.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 893.0f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
@@ -7256,22 +7334,22 @@ const MeasuredProblem problems[] = {
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 30.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 30.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 32.6f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 32.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 90.6f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 32, 30.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 30.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 32.6f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 32.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 90.6f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 158.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 158.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 158.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 128, 131.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 256, 147.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 155.1f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 232.3f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
@@ -7304,9 +7382,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 46.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 46.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 46.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 39.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 44.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 128, 44.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 65.2f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
@@ -7327,21 +7405,21 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 8.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 9.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 9.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 9.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 12.9f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 16, 8.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 16, 9.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 9.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 9.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 12.9f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 17.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 17.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 17.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 16.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 17.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 32, 17.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 23.2f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
@@ -7374,9 +7452,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 10.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 10.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 10.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 10.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 10.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 12.2f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
@@ -7428,6 +7506,14 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 8.6f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.3f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.3f},
     }},
     // G1 N1 K1 C32 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -7556,8 +7642,8 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 8.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 9.2f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 9.6f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
@@ -7577,30 +7663,28 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.2f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.4f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.2f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.4f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 7.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 7.2f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 64, 7.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 7.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.8f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.5f},
-    }},
-    // G1 N1 K1 C32 3x3 on 32x32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.2f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -7737,9 +7821,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 128, 7.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 7.9f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
@@ -7856,6 +7940,18 @@ const MeasuredProblem problems[] = {
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 6.6f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 128, 7.3f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 128, 7.3f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 256, 7.3f},
     }},
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -8480,7 +8576,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 97.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x128x16_w0x2_xdl32_v4x4x4_s1, 8, 115.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 4, 118.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 4, 115.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 141.6f},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
@@ -8672,13 +8768,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 14.7f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, 4, 14.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_256x128x32_w0x4_xdl32_v8x8x8_s1, 8, 15.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 8, 15.0f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 14.8f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, 4, 14.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_256x128x32_w0x4_xdl32_v8x8x8_s1, 8, 15.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 8, 15.0f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -8975,23 +9071,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 99.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 61.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 65.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 78.5f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 124.0f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 124.0f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 237.0f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 99.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 61.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 65.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 78.5f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 124.0f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 124.0f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 64, 237.0f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 611.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 611.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 611.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 64, 489.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 32, 513.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 514.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 735.8f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
@@ -9010,23 +9108,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 32.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 21.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 22.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 25.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 40.3f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 40.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 66.3f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 128, 32.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 64, 21.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 64, 22.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 25.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 128, 40.3f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x2_xdl32_v2x4x2_s2, 128, 40.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 66.3f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 160.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 160.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 160.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 64, 129.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 32, 134.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 136.0f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 64, 191.9f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
@@ -9045,23 +9145,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 64, 14.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 11.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 11.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 32, 12.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 17.3f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 64, 17.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 22.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 64, 14.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 11.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 32, 11.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 32, 12.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 17.3f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 64, 17.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 22.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 46.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 46.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 46.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 64, 38.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 32, 40.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 40.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 54.6f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
@@ -9080,23 +9182,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 9.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 8.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, 32, 9.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 32, 9.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 10.1f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 10.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 11.1f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 32, 9.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 8.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange, 32, 9.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 32, 9.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 10.1f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 10.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 16, 11.1f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 18.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 18.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 18.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 16.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 32, 16.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 16.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 20.2f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
@@ -9115,23 +9219,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 8.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 7.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 7.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 16, 8.0f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 8.2f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 8.2f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 8.4f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w0x4_xdl32_v4x8x8_s1, 8, 8.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 7.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 7.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange, 16, 8.0f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 8.2f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 8, 8.2f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1, 8, 8.4f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 10.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 10.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 10.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 8, 9.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 10.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 32, 10.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 11.2f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
@@ -9183,6 +9289,18 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 8.5f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.1f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.1f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 1, 4.4f},
     }},
     // G1 N1 K1 C32 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -9264,19 +9382,19 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 7.4f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 8.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 1, 7.8f},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 7.4f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 1, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 8.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 1, 7.8f},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 1, 13.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1, 8, 14.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 8, 14.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 8, 15.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 17.1f},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
@@ -9296,18 +9414,18 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 16, 7.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 7.4f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 1, 6.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 16, 7.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, 16, 7.4f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 8, 8.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 32, 8.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 8.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 8.6f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
@@ -9326,31 +9444,29 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.1f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.1f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x8x8_s1, 32, 7.1f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 32, 7.1f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.1f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 7.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 64, 7.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 64, 7.1f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.2f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 64, 7.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.7f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16_f32_bf16", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_32x64x32_w0x1_xdl32_v1x8x4_s1, 32, 7.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 32, 8.2f},
-    }},
-    // G1 N1 K1 C32 3x3 on 32x32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 32, 7.4f},
     }},
     // G1 N1 K1 C32 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -9486,8 +9602,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 128, 7.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 7.5f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
@@ -9612,6 +9729,18 @@ const MeasuredProblem problems[] = {
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1, 1, 6.3f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 128, 7.1f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 128, 7.1f},
+    }},
+    // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 256, 7.2f},
     }},
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {

@@ -64,19 +64,21 @@ Sizes sizes_of(const MeasuredProblem& p) {
 }
 
 // For an operation that does not exist, which no instance has: any sizes.
-Extents extents_of(const std::string& operation, const Sizes& p) {
+Extents extents_of(const InstanceFields& i, const Sizes& p) {
+    const std::string operation = i.operation;
 #define CKGEN_EXTENTS(OPERATION)                                                                                       \
     if(operation == OPERATION::name)                                                                                   \
-        return OPERATION::extents(p);
+        return OPERATION::extents(p, i.exchange);
     CKGEN_EACH_OPERATION(CKGEN_EXTENTS)
 #undef CKGEN_EXTENTS
     return {1, 1, 1, 1, 0};
 }
 
-Roles roles_of(const std::string& operation) {
+Roles roles_of(const InstanceFields& i) {
+    const std::string operation = i.operation;
 #define CKGEN_ROLES(OPERATION)                                                                                         \
     if(operation == OPERATION::name)                                                                                   \
-        return OPERATION::roles;
+        return i.exchange ? Roles{OPERATION::roles.b, OPERATION::roles.a, OPERATION::roles.c} : OPERATION::roles;
     CKGEN_EACH_OPERATION(CKGEN_ROLES)
 #undef CKGEN_ROLES
     return {};
@@ -211,10 +213,9 @@ std::vector<std::pair<const time_model::Row*, const time_model::Device*>> rows_o
 
 // Adds the candidates that the model of time has coefficients for, in the order of predicted times. LDS writes of the
 // spec are not in the model.
-void add_timed(const SelectionQuery& query, const std::string& arch, const Sizes& sizes, const Extents& extents,
-               std::vector<bool>& own, std::vector<Candidate>& found) {
+void add_timed(const SelectionQuery& query, const std::string& arch, const Sizes& sizes, std::vector<bool>& own,
+               std::vector<Candidate>& found) {
     const auto rows = rows_of(query, arch);
-    const Roles roles = roles_of(query.operation);
     const SelectedBy source = arch.rfind("sm_", 0) == 0 ? SelectedBy::Model : SelectedBy::Predicted;
     std::vector<std::tuple<double, bool, Candidate>> candidates;
     for(std::size_t position = 0; position < own.size(); ++position) {
@@ -224,7 +225,8 @@ void add_timed(const SelectionQuery& query, const std::string& arch, const Sizes
         for(const auto& [row, device] : rows) {
             if(std::strcmp(i.family, row->family) != 0)
                 continue;
-            const auto [time, split_k] = time_model::fastest(i, *device, *row, roles, extents, sizes);
+            const auto [time, split_k] =
+                time_model::fastest(i, *device, *row, roles_of(i), extents_of(i, sizes), sizes);
             candidates.emplace_back(time, i.any_filter,
                                     Candidate{static_cast<int>(position), split_k, source, static_cast<float>(time)});
             own[position] = false;
@@ -242,8 +244,9 @@ void add_timed(const SelectionQuery& query, const std::string& arch, const Sizes
 
 // Sort key of an instance for which nothing was measured. Vectors of the tensors that are read count before those of
 // the tensor that is written, which the main loop does not access.
-auto rule_order(int position, const Extents& own, const Sizes& sizes) {
+auto rule_order(int position, const Sizes& sizes) {
     const InstanceFields& i = instance_fields()[static_cast<std::size_t>(position)];
+    const Extents own = extents_of(i, sizes);
     const int64 values = values_per_term(i, own, sizes);
     const int read_vectors = i.a_vector + i.b_vector;
     // Tiles of a matrix product that are filled with single elements are no better than the generic instance unless
@@ -259,15 +262,14 @@ auto rule_order(int position, const Extents& own, const Sizes& sizes) {
 
 std::vector<Candidate> chain(const SelectionQuery& query, const std::string& arch) {
     const Sizes sizes = sizes_of(query.problem);
-    const Extents extents = extents_of(query.operation, sizes);
     std::vector<bool> own = eligible(query, arch);
     std::vector<Candidate> found;
     add_listed(query, arch, sizes, own, found);
-    add_timed(query, arch, sizes, extents, own, found);
-    std::vector<decltype(rule_order(0, extents, sizes))> rest;
+    add_timed(query, arch, sizes, own, found);
+    std::vector<decltype(rule_order(0, sizes))> rest;
     for(std::size_t position = 0; position < own.size(); ++position)
         if(own[position])
-            rest.push_back(rule_order(static_cast<int>(position), extents, sizes));
+            rest.push_back(rule_order(static_cast<int>(position), sizes));
     std::sort(rest.begin(), rest.end());
     for(const auto& order : rest) {
         const int position = std::get<std::tuple_size<std::decay_t<decltype(order)>>::value - 1>(order);

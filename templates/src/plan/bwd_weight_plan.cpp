@@ -163,9 +163,11 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
 // `p`: with merged groups.
 std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(const int64 rows = rows_of_k(t, p); rows > INT_MAX - 4096)
-        return refuse("gemm-k-size", "images * output positions = " + number(rows) + " does not fit 31 bits");
+        return refuse("gemm-k-size", std::string("images * ") + (t.exchange ? "input" : "output") +
+                                         " positions = " + number(rows) + " does not fit 31 bits");
     if(tap_columns(t, p) * p.taps() > INT_MAX - 4096)
-        return refuse("gemm-n-size", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
+        return refuse("gemm-n-size", (t.exchange ? "K * taps = " : "C * taps = ") + number(p.in_channels() * p.taps()) +
+                                         " does not fit 31 bits");
     if(t.tma) {
         const std::string reason = check_tensor_maps(t, p);
         return reason.empty() && t.is_halo() ? check_halo(t, p) : reason;
@@ -177,57 +179,20 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     return {};
 }
 
-// The vectors of A and B may reach over merged groups if they are channels, those of C may not.
-std::string check_group_vectors(const BwdWeightTraits& t, const Problem& p, const Problem& merged,
-                                const Addresses& at) {
-    if(!channels_last(t.order.in, p.ndim))
-        return check_vectors(t, p, at);
-    std::string reason = check_vectors(t, merged, at);
-    if(reason.empty())
-        reason = check_multiple("c-vector", "C", p.in_channels(), t.c_vector);
-    if(reason.empty())
-        reason = check_multiple("a-vector", "K of all groups", p.groups() * p.out_channels(), t.a_vector);
-    if(reason.empty())
-        reason = check_multiple("b-vector", "C of all groups", p.groups() * p.in_channels(), t.b_vector);
-    return reason;
-}
-
-// Vectors of positions that taps shift: rows of the image follow one another in the input as they do in the output, and
-// the kernel keeps the padding of a row as 32 bits.
-std::string check_shifted_vectors(const BwdWeightTraits& t, const Problem& p) {
-    if(t.conv_spec != ConvSpec::Default || t.b_vector == 1 || channels_last(t.order.in, p.ndim))
-        return {};
-    for(int d = 0; d < p.ndim; ++d)
-        if(p.strides[d] != 1 || p.out.lengths[3 + d] != p.in.lengths[3 + d])
-            return refuse("b-vector", "stride " + number(p.strides[d]) + ", input length " +
-                                          number(p.in.lengths[3 + d]) + " and output length " +
-                                          number(p.out.lengths[3 + d]) + " of dimension " + number(d) +
-                                          ": vectors of positions need stride 1 and equal lengths");
-    const int last = p.ndim - 1;
-    const int64 ahead = (p.wei.lengths[3 + last] - 1) * p.dilations[last] - p.left_pads[last];
-    constexpr int64 bits = 32;
-    if(p.out.lengths[3 + last] >= bits && std::max(p.left_pads[last], ahead) >= bits)
-        return refuse("b-vector", "taps reach " + number(std::max(p.left_pads[last], ahead)) +
-                                      " positions over the end of a row, vectors of positions at most 31");
-    constexpr int64 slot = 16;  // most rows of a thread
-    if(p.ndim == 3 && p.out.lengths[4] * p.out.lengths[5] < slot)
-        return refuse("b-vector", "a plane of " + number(p.out.lengths[4] * p.out.lengths[5]) +
-                                      " positions is smaller than the " + number(slot) + " positions of a thread");
-    return {};
-}
-
 // Checks before the problem is split.
 std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Fusion& fusion, const Addresses& at) {
     std::string reason = check_problem(t, p);
     if(reason.empty())
         reason = check_pointwise(t, p);
-    if(reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0)
+    if(reason.empty())
+        reason = check_exchange(t, p);
+    if(reason.empty() && (t.exchange || t.conv_spec == ConvSpec::Filter1x1Stride1Pad0))  // rows at a constant distance
         reason = channels_last(t.order.in, p.ndim)
                      ? check_strides("input", p.in, p.ndim, groups_outermost(t.order.in), true)
                      : check_axes("input", p.in, p.ndim, t.order.in, true);
     if(!reason.empty())
         return reason;
-    const Problem merged = with_merged_groups(t, p);
+    const Problem merged = with_merged_groups(t, exchanged(t, p));
     reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged, at) : check_vectors(t, p, at);
     if(reason.empty())
         reason = check_shifted_vectors(t, p);
@@ -306,13 +271,14 @@ BwdWeightPlan refused(const std::string& reason) {
 
 BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const Fusion& fusion, const Addresses& at,
                         int compute_units) {
-    const Problem p = with_unit_strides(problem, t.order);
-    const std::string reason = problem_reason(t, p, fusion, at);
+    const Problem given = with_unit_strides(problem, t.order);
+    const std::string reason = problem_reason(t, given, fusion, at);
     if(!reason.empty())
         return refused(reason);
     BwdWeightPlan plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)
-        plan.d.push_back(d_tensor(t.d[i], p, fusion.d[i]));
+        plan.d.push_back(d_tensor(t.d[i], given, fusion.d[i]));
+    const Problem p = exchanged(t, given);
     if(t.plan_family != nullptr) {
         plan.reason = t.plan_family(plan, t, p, at, compute_units);
         return plan;
@@ -374,7 +340,7 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& problem, int sp
     a.wei_group_elements = problem.out_channels() * problem.in_channels() * problem.taps();
     set_output_strides(a, t, p);
     set_input_strides(a, t, p);
-    if(t.groups_to_merge > 1)
+    if(t.groups_to_merge > 1 || t.exchange)
         set_merged_groups(a, t, problem);
 
     const int64 all_rows = int64{a.k_tiles} * t.k_per_block;

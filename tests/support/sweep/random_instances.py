@@ -140,6 +140,9 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
         values["groups_to_merge"] = rng.choice((1, 2, 3, 4, 8, 16, 32))
         if FAMILIES[kind.family].transposes and rng.random() < 0.2:
             values["transpose"] = {part: rng.choice((1, 2, 4, 8)) for part in ("dst", "vector", "lds_write")}
+    if kind.operation in FAMILIES[kind.family].exchanges and not kind.generic and rng.random() < 0.2:
+        values["exchange"] = True
+        values["vector"] = {**values.get("vector", {}), "c": 1}
     for axis in ("stages", "m_per_xdl"):
         if rng.random() < 0.3:
             del values[axis]

@@ -46,6 +46,19 @@ inline constexpr bool kMergesGroups = false;
 template <class D>
 inline constexpr bool kMergesGroups<D, typename IfMember<D::groups_to_merge>::type> = (D::groups_to_merge > 1);
 
+template <class Config, class = void>
+struct WithExchange : Config {
+    static constexpr bool exchange = false;
+};
+template <class Config>
+struct WithExchange<Config, typename IfMember<Config::exchange>::type> : Config {};
+
+// True if the input is A and the output B. Only some families have the key.
+template <class D, class = void>
+inline constexpr bool kExchanges = false;
+template <class D>
+inline constexpr bool kExchanges<D, typename IfMember<D::exchange>::type> = D::exchange;
+
 // Widths of CK's copy to channels-last tensors, which only its type strings have.
 template <class Config, class = void>
 struct WithTranspose : Config {
@@ -55,6 +68,6 @@ template <class Config>
 struct WithTranspose<Config, typename IfMember<Config::transpose_dst>::type> : Config {};
 
 template <class Config>
-using WithOptionalKeys = WithTranspose<WithGroupsToMerge<WithPipeline<WithCopyK1<WithLdsWrite<Config>>>>>;
+using WithOptionalKeys = WithTranspose<WithExchange<WithGroupsToMerge<WithPipeline<WithCopyK1<WithLdsWrite<Config>>>>>>;
 
 }  // namespace ckgen

@@ -19,6 +19,9 @@ struct BwdWeightRules {
     static constexpr auto generic = D::generic;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto exchange = D::exchange;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto c_vector = D::c_vector;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -27,10 +30,8 @@ struct BwdWeightRules {
     static constexpr auto transpose_lds = D::transpose_lds;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
-    static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
-    static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto compute_bytes = D::compute_bytes;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_waves = D::m_waves;
@@ -64,6 +65,8 @@ struct BwdWeightRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
     static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
+    static_assert(!exchange || (!generic && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && groups_to_merge == 1), "exchange-spec: input and output are exchanged with conv_spec Default, without merged groups, in no generic instance");
+    static_assert(!exchange || c_vector == 1, "exchange-writes: with input and output exchanged, weights are written one at a time");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -111,6 +114,9 @@ struct BwdWeightWmmaRules {
     static constexpr auto stages = D::stages;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto exchange = D::exchange;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto c_vector = D::c_vector;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -119,7 +125,6 @@ struct BwdWeightWmmaRules {
     static constexpr auto transpose_lds = D::transpose_lds;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
-    static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto m_per_block = D::m_per_block;
@@ -145,7 +150,6 @@ struct BwdWeightWmmaRules {
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
-    static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_channels_last = D::c_channels_last;
@@ -155,6 +159,8 @@ struct BwdWeightWmmaRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
     static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
+    static_assert(!exchange || (!generic && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && groups_to_merge == 1), "exchange-spec: input and output are exchanged with conv_spec Default, without merged groups, in no generic instance");
+    static_assert(!exchange || c_vector == 1, "exchange-writes: with input and output exchanged, weights are written one at a time");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");
@@ -201,6 +207,9 @@ struct BwdWeightDlRules {
     static constexpr auto stages = D::stages;
     static constexpr auto interwave = D::interwave;
     static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto exchange = D::exchange;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto c_vector = D::c_vector;
     static constexpr auto transpose_dst = D::transpose_dst;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -209,7 +218,6 @@ struct BwdWeightDlRules {
     static constexpr auto transpose_lds = D::transpose_lds;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
-    static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto m_per_block = D::m_per_block;
@@ -233,7 +241,6 @@ struct BwdWeightDlRules {
     static constexpr auto vgpr_estimate = D::vgpr_estimate;
     static constexpr auto vgpr_budget = D::vgpr_budget;
     static constexpr auto a_channels_last = D::a_channels_last;
-    static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_channels_last = D::b_channels_last;
     static constexpr auto c_channels_last = D::c_channels_last;
@@ -245,6 +252,8 @@ struct BwdWeightDlRules {
     static_assert(pipeline_version == 0 || (pipeline_version >= 1 && pipeline_version <= 5 && !generic && (stages == 1 || pipeline_version == 4) && (stages == 2 || pipeline_version != 4)), "pipeline-version: pipelines are v1 to v5, of instances that are not generic; v4 has two LDS buffers, the others one");
     static_assert(!interwave || pipeline_version == 1 || pipeline_version == 2, "scheduler-pipeline: the scheduler Interwave exists for pipelines v1 and v2");
     static_assert(groups_to_merge == 1 || (groups_to_merge <= 32 && !D::Layout::groups_outermost && !generic), "groups-to-merge: at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC or NGCHW");
+    static_assert(!exchange || (!generic && !(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && groups_to_merge == 1), "exchange-spec: input and output are exchanged with conv_spec Default, without merged groups, in no generic instance");
+    static_assert(!exchange || c_vector == 1, "exchange-writes: with input and output exchanged, weights are written one at a time");
     static_assert(transpose_dst == 0 || (a_k_major && b_k_major && 16 % (transpose_dst * elem_bytes + (transpose_dst == 0)) == 0 && 16 % (transpose_vector * elem_bytes + (transpose_vector == 0)) == 0 && 16 % (transpose_lds * elem_bytes + (transpose_lds == 0)) == 0), "transpose-widths: CK transposes tensors whose positions are contiguous, in powers of two of at most 16 bytes");
     static_assert((16 % (a_vector * elem_bytes) == 0 || a_vector * elem_bytes == 32) && (16 % (b_vector * elem_bytes) == 0 || b_vector * elem_bytes == 32) && (elem_bytes == 4 || (a_vector * elem_bytes <= 16 && b_vector * elem_bytes <= 16)), "vector-width: a read of A or B is a power of two of elements and at most 16 bytes, or 32 of 4-byte elements");
     static_assert(16 % (c_vector * c_bytes) == 0 && n_per_block % c_vector == 0, "c-vector: a global write of C is a power of two of elements, at most 16 bytes, and divides a row of the tile");

@@ -4,6 +4,8 @@
 // The GEMM of one group: M = K (output channels), N = C * taps, GEMM-K = images * output positions.
 //   A[k][m] = dOut(position k, channel m)
 //   B[k][n] = In(position k under tap n / C, channel n % C)
+// Instances that exchange input and output compute the product of exchanged() (plan/bwd_weight_plan.hpp): its sizes and
+// strides are here, so that those of `out` are the input's, which is A, and those of `in` the output's, which is B.
 // Spatial arrays have the order of the layout (depth, height, width); unused entries are not read.
 #pragma once
 
@@ -18,9 +20,10 @@ inline constexpr int kMaxDims = 3;
 // Neighbouring groups that are computed as one GEMM, of which only the blocks on the diagonal are weights: rows are the
 // groups' K channels, columns of a tap their C channels, or columns of a C channel its taps.
 struct MergedGroups {
-    int32 k, c;                    // channels per group
-    int32 row;                     // weights of one output channel
-    Divider by_k, by_c, by_inner;  // by_inner: by the channels of all merged groups, or by the taps
+    int32 k, c;  // channels per group
+    int32 row;   // weights of one output channel
+    // by_inner: by the channels of all merged groups, or by the taps; also set for instances that exchange
+    Divider by_k, by_c, by_inner;
 };
 
 struct BwdWeightArgs {

@@ -2,6 +2,7 @@
 // Loads of backward weight: brings the tiles of both operands from global memory through registers to an LDS stage.
 #pragma once
 
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/load/input_source.hpp"
 #include "ckgen/load/operand_in_lds.hpp"
 
@@ -55,10 +56,10 @@ public:
     CKGEN_DEVICE BwdWeightLoader(const platform::Thread& thread, int id, const BwdWeightArgs& args,
                                  const BwdWeightTile& tile)
         : id_(id), wave_first_(thread.uniform(id / D::wave_size * D::wave_size)),
-          a_(thread, id, args, args.out + scalar(thread, tile.group) * args.out_group_bytes, first_row(thread, tile),
-             scalar(thread, tile.m_first), channels(args, tile, args.merged.k)),
-          b_(thread, id, args, args.in + scalar(thread, tile.group) * args.in_group_bytes, first_row(thread, tile),
-             tile.n_first, channels(args, tile, args.merged.c)) {}
+          a_(thread, id, args, (kExchanges<D> ? args.in : args.out) + scalar(thread, tile.group) * args.out_group_bytes,
+             first_row(thread, tile), scalar(thread, tile.m_first), channels(args, tile, args.merged.k)),
+          b_(thread, id, args, (kExchanges<D> ? args.out : args.in) + scalar(thread, tile.group) * args.in_group_bytes,
+             first_row(thread, tile), tile.n_first, channels(args, tile, args.merged.c)) {}
 
     // Starts the loads of the next tile. store() waits for their values.
     CKGEN_DEVICE void load(const platform::Thread& thread, Registers& registers) {

@@ -4,7 +4,7 @@
 //   Traits, Plan          what planning reads of an instance, and its result
 //   make_plan(), place()  plan a problem; set the addresses in the arguments of a kernel
 //   packed_output         true if kernels need the output's positions without gaps
-//   extents()             the sizes that the selector counts with
+//   extents()             the sizes that the selector counts with; its second argument exchanges input and output
 //   Reference<DataType>   the CPU reference
 // planned.cpp defines the functions for all of them.
 #pragma once

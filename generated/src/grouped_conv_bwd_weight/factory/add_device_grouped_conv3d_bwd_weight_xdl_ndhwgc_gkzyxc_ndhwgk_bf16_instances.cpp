@@ -7,6 +7,8 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_d
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(
@@ -15,16 +17,20 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instance
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false, 2, 2, 4, 256, 16384, 160, 8, 0, 0, 0, true),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, 1, false, 2, 2, 1, 64, 8192, 176, 8, 0, 0, 0, true),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, true, 2, 2, 4, 256, 8192, 88, 8, 0, 0, 0, true),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 1, 1, false, 0, true, false, false, 1, false, 2, 2, 1, 64, 8192, 176, 8, 0, 0, 0, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 16384, 160, 8, 0, 0, 0, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 8192, 176, 8, 0, 0, 0, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 2, 2, 4, 256, 8192, 88, 8, 0, 0, 0, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 1, 1, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 8192, 176, 8, 0, 0, 0, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 8192, 120, 8, 0, 0, 0, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 96, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 1, 64, 5120, 124, 8, 0, 0, 0, true),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ckgen/config/optional_keys.hpp"
-#include "ckgen/epilogue/fused_weight.hpp"
+#include "ckgen/epilogue/exchanged_weight.hpp"
 #include "ckgen/epilogue/split_k_reduce.hpp"
 
 namespace ckgen::epilogue {
@@ -27,14 +27,27 @@ struct BwdWeightReduceKernel {
         const int64 elements = elements_of(args);
         using Sum = typename D::Accumulator;
         reduce_slices<width>(thread, reinterpret_cast<const Sum*>(args.partial), elements, args.split_k,
-                             reduce_lanes(elements, args.split_k), [&](int64 element, const Vec<Sum, width>& total) {
-                                 const FusedInputsOf<D, width> inputs(thread, args.d, place_of(args, element));
-                                 write_fused<D>(thread, args.function, inputs,
-                                                reinterpret_cast<typename D::Wei*>(args.wei) + element, total.data);
-                             });
+                             reduce_lanes(elements, args.split_k),
+                             [&](int64 element, const Vec<Sum, width>& total) { write(thread, args, element, total); });
     }
 
 private:
+    static CKGEN_DEVICE void write(const platform::Thread& thread, const Args& args, int64 element,
+                                   const Vec<typename D::Accumulator, width>& total) {
+        auto* const weights = reinterpret_cast<typename D::Wei*>(args.wei);
+        if constexpr(kExchanges<D>) {  // partials have the order of the product: groups, input channels, columns
+            const int group = static_cast<int>(element / args.wei_group_elements);
+            const int64 first = group * args.wei_group_elements;
+            const auto place = static_cast<int32>(element - first);
+            const int m = place / args.n;
+            const ExchangedWeight<D> weight(args, m, place - m * args.n);
+            weight.template write<D::fused>(thread, args, group, total[0], weights + first);
+        } else {
+            const FusedInputsOf<D, width> inputs(thread, args.d, place_of(args, element));
+            write_fused<D>(thread, args.function, inputs, weights + element, total.data);
+        }
+    }
+
     // The place of an element of the weight, which is packed: groups, K, then taps and C in the layout's order.
     static CKGEN_DEVICE WeightPlace<D::Layout::ndim> place_of(const conv::BwdWeightArgs& args, int64 element) {
         // With merged groups, m, n and c count the channels of several.

@@ -1,9 +1,9 @@
 // Stores lines of the tile as weights, or as partials of them.
 #pragma once
 
-#include "ckgen/epilogue/fused_weight.hpp"
+#include "ckgen/config/optional_keys.hpp"
+#include "ckgen/epilogue/exchanged_weight.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
-#include "ckgen/load/im2col_source.hpp"
 
 namespace ckgen::epilogue {
 
@@ -22,10 +22,10 @@ public:
         if(args_.partial != nullptr) {
             const int64 slice =
                 (static_cast<int64>(tile_.split) * args_.groups + tile_.group) * args_.wei_group_elements;
-            take<false>(thread, base, pass, reinterpret_cast<typename D::Accumulator*>(args_.partial) + slice);
+            take<false, false>(thread, base, pass, reinterpret_cast<typename D::Accumulator*>(args_.partial) + slice);
         } else {
-            take<D::fused>(thread, base, pass,
-                           reinterpret_cast<Wei*>(args_.wei) + tile_.group * args_.wei_group_elements);
+            take<D::fused, kExchanges<D>>(thread, base, pass,
+                                          reinterpret_cast<Wei*>(args_.wei) + tile_.group * args_.wei_group_elements);
         }
     }
 
@@ -50,7 +50,8 @@ private:
         else
             return static_cast<void>(thread), args.merged;
     }
-    template <bool Fused, class Target>
+    // Exchanged: `target` has the order of the weight, not that of the product.
+    template <bool Fused, bool Exchanged, class Target>
     CKGEN_DEVICE void take(const platform::Thread& thread, int base, int pass, Target* target) const {
         CKGEN_UNROLL_BY(unrolled_rounds)
         for(int round = 0; round < Shape::rounds; ++round) {
@@ -60,14 +61,17 @@ private:
             const int m = tile_.m_first + Shape::row_of_line(pass, line);
             const int n = tile_.n_first + column;
             if((Shape::whole_rounds || index < Shape::vectors) && m < args_.m && n < args_.n)
-                write<Fused>(thread, base + Shape::byte_of(line, column), m, n, target);
+                write<Fused, Exchanged>(thread, base + Shape::byte_of(line, column), m, n, target);
         }
     }
-    // Columns have the order of the weight.
-    template <bool Fused, class Target>
+    // Columns have the order of the weight, unless input and output are exchanged.
+    template <bool Fused, bool Exchanged, class Target>
     CKGEN_DEVICE void write(const platform::Thread& thread, int byte, int m, int n, Target* target) const {
         if constexpr(D::groups_to_merge > 1) {
             write_merged<Fused>(thread, byte, m, n, target);
+        } else if constexpr(Exchanged) {
+            const ExchangedWeight<D> weight(args_, m, n);
+            weight.template write<Fused>(thread, args_, tile_.group, Shape::value(thread, byte, 0), target);
         } else {
             Target* const weights = target + static_cast<int64>(m) * args_.n + n;
             if constexpr(Fused)

@@ -30,6 +30,7 @@ struct InstanceFields {
     bool all_taps;    // a tile's columns are those of every tap
     bool all_groups;  // a tile's columns run over the groups
     int groups_to_merge;
+    bool exchange;  // its product is that of Extents with input and output exchanged
     bool generic;
     int elem_bytes, c_bytes;                      // per element that is read, and written
     int waves, threads;                           // that multiply; of a workgroup

@@ -7,6 +7,7 @@
 // if this thread's tap sees padding.
 #pragma once
 
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::conv {
@@ -135,6 +136,8 @@ template <class D>
 struct ColumnOrder {
     static constexpr bool k_major = D::b_k_major;
     static constexpr bool taps_fastest = D::b_k_major && !D::c_channels_last;
+    // With few channels a tile has many taps: padding is found for each coordinate of taps instead of for each tap.
+    static constexpr bool taps_by_dimension = kExchanges<D>;
 };
 
 template <class Copy, int NDim, class Order>
@@ -226,6 +229,17 @@ private:
         const int channel = Order::taps_fastest ? outer : inner;
         const int channel_bytes = Order::k_major ? args.in_channel_bytes : static_cast<int>(sizeof(typename Copy::T));
         column_offset_[i] = Tap<NDim>(args, tap).offset(args) + static_cast<uint32>(channel * channel_bytes);
+        if constexpr(Order::taps_by_dimension) {
+            int rest = tap;
+            CKGEN_UNROLL
+            for(int d = NDim - 1; d >= 0; --d) {
+                const int next = rest / args.filter[d];
+                coordinate_[i][d] = rest - next * args.filter[d];
+                rest = next;
+            }
+            tap_[i] = column < args.n ? tap : kNoTap;
+            return;
+        }
         tap_[i] = tap - first_tap_number_;
         if constexpr(Order::taps_fastest) {
             tap_[i] += tap_[i] < 0 ? taps : 0;
@@ -265,6 +279,24 @@ private:
             other(table).row.offset -= static_cast<uint32>(skipped) - skipped_;
         skipped_ = static_cast<uint32>(skipped);
         uint64 marks[Copy::thread_columns];
+        if constexpr(Order::taps_by_dimension)
+            mark_coordinates(thread, args, marks);
+        else
+            mark_taps(thread, args, marks);
+        CKGEN_UNROLL
+        for(int column = 0; column < Copy::thread_columns; ++column) {
+            padding_[column] = static_cast<uint32>(marks[column] >> lane_);
+            CKGEN_UNROLL
+            for(int table = 1; table < Table::tables; ++table)
+                other(table).padding[column] = static_cast<uint32>(other(table).marks[column] >> lane_);
+        }
+        next_ = 0;
+        tiles_left_ = tiles_;
+    }
+
+    // Finds the padding of every tap of the tile.
+    CKGEN_DEVICE void mark_taps(const platform::Thread& thread, const BwdWeightArgs& args,
+                                uint64 (&marks)[Copy::thread_columns]) {
         CKGEN_UNROLL
         for(int column = 0; column < Copy::thread_columns; ++column) {
             marks[column] = ~uint64{0};  // after the last column: padding in every row
@@ -280,15 +312,35 @@ private:
                 mark(i, thread.ballot<Table::lanes>(tap.sees_padding(args, other(table).row)), other(table).marks);
             tap.advance(args);
         }
+    }
+
+    // Finds the padding of every coordinate of a tap. A tap sees padding where one of its coordinates does.
+    CKGEN_DEVICE void mark_coordinates(const platform::Thread& thread, const BwdWeightArgs& args,
+                                       uint64 (&marks)[Copy::thread_columns]) {
         CKGEN_UNROLL
         for(int column = 0; column < Copy::thread_columns; ++column) {
-            padding_[column] = static_cast<uint32>(marks[column] >> lane_);
+            marks[column] = tap_[column] == kNoTap ? ~uint64{0} : 0;
             CKGEN_UNROLL
             for(int table = 1; table < Table::tables; ++table)
-                other(table).padding[column] = static_cast<uint32>(other(table).marks[column] >> lane_);
+                other(table).marks[column] = marks[column];
         }
-        next_ = 0;
-        tiles_left_ = tiles_;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            for(int x = 0; x < args.filter[d]; ++x) {
+                const int shift = x * args.dilation[d] - args.pad[d];
+                const auto find = [&](const ImageCursor<NDim, uint32>& row, uint64(&found)[Copy::thread_columns]) {
+                    const bool outside =
+                        static_cast<uint32>(row.position[d] + shift) >= static_cast<uint32>(args.in_length[d]);
+                    const uint64 padding = thread.ballot<Table::lanes>(outside);
+                    CKGEN_UNROLL
+                    for(int column = 0; column < Copy::thread_columns; ++column)
+                        found[column] |= x == coordinate_[column][d] ? padding : 0;
+                };
+                find(row_, marks);
+                CKGEN_UNROLL
+                for(int table = 1; table < Table::tables; ++table)
+                    find(other(table).row, other(table).marks);
+            }
     }
 
     // Keeps the padding of tap i, counted from the first, for the columns that have it.
@@ -311,6 +363,7 @@ private:
     Tap<NDim> first_tap_;
     // Taps of this thread's columns, counted from the first; kNoTap: none, all rows see padding.
     int tap_[Copy::thread_columns];
+    int coordinate_[Copy::thread_columns][NDim];  // with Order::taps_by_dimension: of the taps
     int lane_;                                    // first lane of this thread's group
     uint32 column_offset_[Copy::thread_columns];  // of their taps and channels
 

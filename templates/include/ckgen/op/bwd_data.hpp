@@ -19,7 +19,7 @@ struct BwdData : operations::BwdData {
     static constexpr bool packed_output = false;
 
     // As if all positions were in one sub-GEMM.
-    static conv::Extents extents(const conv::ProblemSizes& p) {
+    static conv::Extents extents(const conv::ProblemSizes& p, bool) {
         const int64 terms = p.product(p.k, [&](int d) {
             return conv::divide_up(p.filter[d], p.strides[d] / std::gcd(p.strides[d], p.dilations[d]));
         });

@@ -16,7 +16,11 @@ struct BwdWeight : operations::BwdWeight {
 
     static constexpr bool packed_output = true;
 
-    static conv::Extents extents(const conv::ProblemSizes& p) { return {p.k, p.c, p.taps(), p.output_positions(), 0}; }
+    static conv::Extents extents(const conv::ProblemSizes& p, bool exchange) {
+        if(exchange)  // the weight gradient of the convolution from the output to the input
+            return {p.c, p.k, p.taps(), p.input_positions(), 0};
+        return {p.k, p.c, p.taps(), p.output_positions(), 0};
+    }
     static Plan make_plan(const Traits& traits, const conv::Problem& problem, const conv::Fusion& fusion,
                           const conv::Addresses& at, int compute_units) {
         return conv::make_plan(traits, problem, fusion, at, compute_units);

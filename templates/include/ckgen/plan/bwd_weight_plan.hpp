@@ -35,6 +35,20 @@ DepthwiseWork depthwise_work(const BwdWeightArgs& args, int ndim, const Depthwis
 int64 merged_groups(const BwdWeightTraits& traits, const Problem& problem);
 // The problem in which every `merged_groups()` groups are one group of all their channels; the last may lack some.
 Problem with_merged_groups(const BwdWeightTraits& traits, const Problem& problem);
+// The problem whose weight gradient is that of an instance which exchanges input and output. For stride 1, the gradient
+//     dWei[k, c, t] = sum over o of dOut[k, o] * In[c, o + t * dilation - pad]
+// is also that of the convolution of dOut with flipped taps, whose output is In: with reach = (taps - 1) * dilation,
+//     dWei[k, c, taps - 1 - t] = sum over i of In[c, i] * dOut[k, i + t * dilation - (reach - pad)]
+// Its K are the channels C, its C are the channels K. For other instances the problem itself.
+Problem exchanged(const BwdWeightTraits& traits, const Problem& problem);
+// Refuses a problem that has no such exchanged problem: another stride, or pads above (taps - 1) * dilation.
+std::string check_exchange(const BwdWeightTraits& traits, const Problem& problem);
+
+// Checks of vectors that depend on merged groups, and of vectors of positions that taps shift.
+std::string check_group_vectors(const BwdWeightTraits& traits, const Problem& problem, const Problem& merged,
+                                const Addresses& addresses);
+std::string check_shifted_vectors(const BwdWeightTraits& traits, const Problem& problem);
+
 // Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 64 of them. A single tap needs
 // no whole boxes, as its columns are the last.
 int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);

@@ -39,6 +39,7 @@ struct InstanceTraits {
     bool tma;                 // TMA loads the tiles: tensor maps have limits of their own and need no windows
     bool persistent;          // workgroups take tiles in turn
     int groups_to_merge = 1;  // groups that a workgroup computes as one where they are side by side
+    bool exchange = false;    // backward weight: the input is A and the output B, see exchanged()
     HaloLimits halo;          // family halo: a workgroup computes all taps
     DepthwiseLimits depthwise;
     int lds_bytes;  // per workgroup

@@ -119,6 +119,10 @@ struct BwdWeightFamily : BwdWeightKernels {
         conv::BwdWeightTraits traits{conv::common_traits<D, Operation>()};
         if constexpr(kMergesGroups<D>)
             traits.groups_to_merge = D::groups_to_merge;
+        if constexpr(kExchanges<D>) {
+            traits.exchange = true;
+            std::swap(traits.roles.a, traits.roles.b);
+        }
         if constexpr(D::fused)
             tensor_operation::device::set_function_traits<D>(traits);
         return traits;
