@@ -6,6 +6,7 @@
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x1_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m8, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
@@ -22,6 +23,7 @@ void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_instances(
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m8)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4)
@@ -40,6 +42,7 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_insta
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 4, 4, 4, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, true),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x1_s1, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 16, 144, 0, 4, 1, 1, false, 0, true, false, false, 1, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 16, 160, 0, 4, 4, 4, false, 0, true, false, false, 4, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m8, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 16, 160, 0, 4, 4, 4, false, 0, true, false, false, 8, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, "grouped_conv_bwd_data", "NWGC/GKXC/NWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 16, 160, 0, 4, 1, 4, false, 0, true, false, false, 4, false),
