@@ -233,7 +233,7 @@ class Family(ABC):
 
     def tap_step(self, instance: Fields) -> int:
         """The K channels of backward data that a tap takes whole numbers of."""
-        return instance.k_per_block if self.uses_tma else TAP_SLOT
+        return instance.k_per_block if self.uses_tma or instance.one_tap_tiles else TAP_SLOT
 
     def splits(self, operation: str) -> bool:
         """True if split_k divides its work."""

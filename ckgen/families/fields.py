@@ -114,10 +114,19 @@ class Fields:
         the main one makes with its channels last."""
         return self.b_vector > 1 and not (self.b_channels_last or self.b_k_major or self.pointwise)
 
+    @property
+    def one_tap_tiles(self) -> bool:
+        """Backward data with filters of several taps: True if no tile of GEMM-K has several taps, not even where their
+        channels are few."""
+        return self.row_vector > 1 and self.b_vector > 1 and self.groups_to_merge == 1
+
     def products(self, problem: ConvProblem, tile_rows: int = 0) -> tuple[Gemm, ...]:
         """(M, N, K) of each matrix product of one group, as its kernel counts them; K is the mean of tiles of
         ``tile_rows`` rows that skip taps."""
-        return OPERATIONS[self.operation].products(problem, self.row_vector, tile_rows, self.exchange)
+        found = OPERATIONS[self.operation].products(problem, self.row_vector, tile_rows, self.exchange)
+        if not self.one_tap_tiles or problem.k >= self.k_per_block:
+            return found
+        return tuple((m, n, k // problem.k * self.k_per_block) for m, n, k in found)
 
     def extents(self, problem: ConvProblem) -> Extents:
         """The sizes of one group as one matrix product of this kernel, as the selector counts."""

@@ -30,6 +30,8 @@ WAVELET = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64
 XDL = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1"
 DIRECT = "grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w4x4_xdl32_v8x8x8_s4"
 DATA_DIRECT = "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2"
+ROWS = "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_f16_default_128x16x32_w0x2_xdl16_v4x1x1_s1"
+MERGED_ROWS = "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4"
 GENERIC = "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic"
 MachineOf = Callable[[str], Machine]
 
@@ -80,6 +82,14 @@ def test_kernels_whose_arguments_have_a_division_of_work_are_right(quick_machine
     problem = make_problem(groups=3, batch=2, k=2, c=1, filter=(9, 1), input=(9, 7))
     rows = [row for name in names for row in rows_of(machine, name, problems=[problem], split_ks=[1])]
     assert rows and {row.verdict for row in rows} == {"ok"}
+
+
+@pytest.mark.parametrize(("name", "groups", "k"), [(ROWS, 1, 5), (ROWS, 1, 13), (ROWS, 1, 40), (MERGED_ROWS, 5, 4)])
+def test_slices_of_vectors_have_their_own_taps(machine_of: MachineOf, name: str, groups: int, k: int) -> None:
+    """gfx950 copies A in slices of a few rows, so that those of a tile of several taps differ in their taps."""
+    problem = make_problem(groups=groups, batch=2, k=k, c=4, filter=(3, 2), input=(7, 9), stride=(1, 2), pad=1)
+    rows = list(rows_of(machine_of("gfx950"), name, problems=[problem], split_ks=(1, 3)))
+    assert {row.verdict for row in rows} == {"ok"}
 
 
 def test_every_instance_of_set_ci_has_problems() -> None:

@@ -102,7 +102,7 @@ THIRTEEN = make_problem(groups=13, batch=2, k=3, c=2, filter=[3, 3], input=[6, 5
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("bwd_data_loader.hpp", "row_[slice] - this->first_row;", "row_[slice];"),
+        ("bwd_data_loader.hpp", "first.ahead - this->first_row;", "first.ahead;"),
         ("bwd_data_loader.hpp", "if(merges || taps_.chunk == change_)", "if(taps_.chunk == change_)"),
         ("bwd_data_args.hpp", "last_(tile.group == args.groups - 1)", "last_(tile.group == args.groups)"),
         ("bwd_data_store.hpp", "tile.n_first + column < channels();", "tile.n_first + column < args_.n;"),

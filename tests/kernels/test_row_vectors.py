@@ -33,7 +33,14 @@ VOLUME = replace(PLANES, layout="NGKDHW/GKCZYX/NGCDHW")
 VOLUME_HALF = replace(VOLUME, a_vector=4, math_waves=4, m_per_block=128, n_per_block=128)
 SINGLE = replace(PLANES, dtype="f32", k_per_block=16, a_vector=4)
 SINGLE_HALF = replace(SINGLE, layout="NGKDHW/GKZYXC/NGCDHW", a_vector=2)
-ALL = (PLANES, HALF, PAIR, LINE, LINE_HALF, VOLUME, VOLUME_HALF, SINGLE, SINGLE_HALF)
+# Vectors of the weight: tiles of one tap.
+ONE_TAP = replace(PLANES, a_vector=4, b_vector=8, m_per_block=64, n_per_block=64)
+VOLUME_ONE_TAP = replace(VOLUME_HALF, b_vector=4)
+SINGLE_ONE_TAP = replace(SINGLE, layout="NGKDHW/GKCZYX/NGCDHW", b_vector=2)
+ALL = (
+    *(PLANES, HALF, PAIR, LINE, LINE_HALF, VOLUME, VOLUME_HALF, SINGLE, SINGLE_HALF),
+    *(ONE_TAP, VOLUME_ONE_TAP, SINGLE_ONE_TAP),
+)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 10  # problems per instance and seed
 
@@ -144,3 +151,15 @@ def test_rows_count_as_whole_vectors() -> None:
     assert replace(PLANES, a_vector=1).products(problem) == ((3 * 4 * 9, 7, 5 * 9),)
     strided = replace(problem, strides=(2, 2))
     assert [m for m, _, _ in PLANES.products(strided)] == [3 * 2 * 8] * 4
+
+
+def test_few_channels_fill_a_tile_of_one_tap() -> None:
+    problem = make_problem(groups=1, batch=3, k=5, c=8, filter=(3, 3), input=(4, 9), pad=1)
+    assert not PLANES.one_tap_tiles and ONE_TAP.one_tap_tiles
+    assert ONE_TAP.products(problem) == ((3 * 4 * 12, 8, 32 * 9),)
+    assert ONE_TAP.products(replace(problem, k=40)) == ((3 * 4 * 12, 8, 40 * 9),)
+    assert not replace(ONE_TAP, groups_to_merge=2).one_tap_tiles
+    planes = replace(ONE_TAP, layout="NGCHW/GKCYX/NGKHW", conv_spec="Filter1x1Stride1Pad0")
+    weight = replace(planes, operation="grouped_conv_bwd_weight")
+    point = replace(problem, filter=(1, 1), left_pads=(0, 0), right_pads=(0, 0))
+    assert weight.products(point) == ((5, 8, 3 * 4 * 9),)

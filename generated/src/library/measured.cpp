@@ -270,9 +270,11 @@ const char* const names[] = {
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
@@ -569,9 +571,11 @@ enum Position {
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
@@ -2749,10 +2753,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.7f},
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.7f},
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
@@ -3940,10 +3946,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.4f},
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.4f},
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1

@@ -30,6 +30,9 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_instan
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances();
@@ -269,6 +272,9 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances(),

@@ -133,6 +133,8 @@ void set_k_tiles(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p) {
         a.k_chunks = ceil_div(a.k, a.tap_rows);
         return;
     }
+    if(t.one_tap_tiles)
+        return;
     const int k1 = 16 / t.compute_bytes;
     for(int rows = k1; rows < t.k_per_block; rows += k1)
         if(t.k_per_block % rows == 0 && rows >= a.k) {

@@ -17,6 +17,9 @@ namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
@@ -360,18 +363,21 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
             add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>) {
+            add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16_f32_bf16>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_f32_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>>) {
+            add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8>>) {
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32>>) {
+            add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f32_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32>>) {

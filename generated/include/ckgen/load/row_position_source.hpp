@@ -9,19 +9,19 @@
 
 namespace ckgen::conv {
 
-template <class Base, int NDim, int KPerBlock>
-class PositionSource<block::RowEndCopy<Base>, NDim, KPerBlock, false>
-    : public PlanePositionSource<block::RowEndCopy<Base>, NDim, KPerBlock> {
-    using Copy = block::RowEndCopy<Base>;
+template <class Base, bool OneEnd, int NDim, int KPerBlock>
+class PositionSource<block::RowEndCopy<Base, OneEnd>, NDim, KPerBlock, false>
+    : public PlanePositionSource<block::RowEndCopy<Base, OneEnd>, NDim, KPerBlock> {
+    using Copy = block::RowEndCopy<Base, OneEnd>;
     using Planes = PlanePositionSource<Copy, NDim, KPerBlock>;
     static constexpr int last = NDim - 1;
     static constexpr int vector = Copy::column_vector;
     static constexpr int element_bytes = sizeof(typename Copy::T);
 
 public:
-    CKGEN_DEVICE PositionSource(int id, const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
-                                const TapTiles<NDim>& taps)
-        : Planes(id, args, tile, taps) {
+    CKGEN_DEVICE PositionSource(const platform::Thread& thread, int id, const BwdDataArgs& args,
+                                const BwdDataTile<NDim>& tile, const TapTiles<NDim>& taps)
+        : Planes(thread, id, args, tile, taps) {
         room_ = -vector * element_bytes + element_bytes;
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d) {
@@ -33,26 +33,45 @@ public:
     CKGEN_DEVICE void load(const platform::Thread& thread, typename Copy::Registers& registers) const {
         Planes::load(thread, registers);
         CKGEN_UNROLL
-        for(int slice = 0; slice < Copy::slices; ++slice)
-            registers.ends[slice] = ends_[slice];
+        for(int end = 0; end < Copy::ends; ++end)
+            registers.ends[end] = ends_[end];
         registers.all_same = one_tap_;
     }
 
-    template <bool Merges>
-    CKGEN_DEVICE void refresh(const BwdDataArgs& args, const TileChannels<Merges>& channels, int chunk) {
-        const int left = channels.k(args) - chunk * KPerBlock;
-        one_tap_ = args.tile_taps == 1;
+    template <bool OneTap, bool Merges>
+    CKGEN_DEVICE void refresh(const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
+                              const TileChannels<Merges>& channels, const TapTiles<NDim>& taps) {
+        const int left = channels.k(args) - taps.chunk * KPerBlock;
+        one_tap_ = OneTap;
         Seen seen{};
+        Walk<NDim> tap = taps.tap;
+        int next_tap = args.tap_rows;  // first row of the tap after it
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice) {
-            if(slice == 0 || !one_tap_)
-                seen = see(args, this->tap_[slice]);
-            ends_[slice] = seen.end;
-            Planes::set_offsets(args, slice, seen.bytes, seen.any ? left - this->row_[slice] : 0);
+            if constexpr(!OneTap && !tap_is_uniform) {
+                seen = see(args, this->ahead_[slice].template tap<OneTap>(tile, taps));
+            } else if(slice == 0 || (!OneTap && slice * Copy::slice_rows >= next_tap)) {
+                if(slice > 0) {
+                    tap.advance(tile.taps, one_further());
+                    next_tap += args.tap_rows;
+                }
+                seen = see(args, tap);
+            }
+            ends_[Copy::end_of(slice)] = seen.end;
+            Planes::template set_offsets<OneTap>(args, slice, seen.bytes, seen.any ? left : 0);
         }
     }
 
 private:
+    // A slice has rows of one tap: a tap's rows are a multiple of an LDS slot.
+    static constexpr bool tap_is_uniform = Copy::Layout::k1 % Copy::slice_rows == 0;
+
+    static CKGEN_DEVICE Walk<NDim> one_further() {
+        Walk<NDim> step{};
+        step.at[last] = 1;
+        return step;
+    }
+
     // The vector under one tap.
     struct Seen {
         bool any;      // it has elements in the output
@@ -80,19 +99,19 @@ private:
 
     uint32 in_plane_ = 0;  // bytes from the plane's first element to the output position under tap 0
     int32 room_;           // to the last vector of the plane
-    block::RowEnd ends_[Copy::slices];
+    block::RowEnd ends_[Copy::ends];
     bool one_tap_ = true;  // per tile
 };
 
-template <class Copy, bool HasRowEnds>
+template <class Copy, bool HasRowEnds, bool OneTap>
 struct WithRowEnds {
     using type = Copy;
 };
-template <class Copy>
-struct WithRowEnds<Copy, true> {
-    using type = block::RowEndCopy<Copy>;
+template <class Copy, bool OneTap>
+struct WithRowEnds<Copy, true, OneTap> {
+    using type = block::RowEndCopy<Copy, OneTap>;
 };
-template <class Copy, bool HasRowEnds>
-using RowEndCopyIf = typename WithRowEnds<Copy, HasRowEnds>::type;
+template <class Copy, bool HasRowEnds, bool OneTap>
+using RowEndCopyIf = typename WithRowEnds<Copy, HasRowEnds, OneTap>::type;
 
 }  // namespace ckgen::conv

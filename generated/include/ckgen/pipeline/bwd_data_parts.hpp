@@ -19,6 +19,9 @@ struct BwdDataParts {
     static CKGEN_DEVICE Tile tile(const platform::Thread& thread, const Args& args) {
         Tile tile = Tile::template of_block<D>(args, thread.block_id());
         tile.k_tile_first = thread.uniform(tile.k_tile_first);
+        CKGEN_UNROLL
+        for(int d = 0; d < D::kernel_ndim; ++d)
+            tile.taps[d] = thread.uniform(tile.taps[d]);
         return tile;
     }
     static CKGEN_DEVICE bool without_product(const platform::Thread& thread, const Args& args, const Tile& tile) {

@@ -5,6 +5,7 @@
 // clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 
@@ -13,6 +14,7 @@ void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances(
     std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances) {
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1)
 }
@@ -23,6 +25,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16
     static const FactoryRow rows[] = {
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 16512, 160, 8, 0, 0, 0, true),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 8320, 176, 8, 0, 0, 0, true),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 128, 32, 192, 0, 1, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 16384, 116, 8, 0, 0, 0, true),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 2, 2, 4, 256, 8320, 88, 8, 0, 0, 0, true),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 5248, 124, 8, 0, 0, 0, true),
     };

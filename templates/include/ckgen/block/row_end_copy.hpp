@@ -20,7 +20,8 @@ struct RowEnd {
     CKGEN_DEVICE uint32 moved() const { return value >> moved_bits; }
 };
 
-template <class Base>
+// OneEnd: all slices have the same place, those of one tap.
+template <class Base, bool OneEnd>
 struct RowEndCopy : Base {
     using T = typename Base::T;
     using GlobalVector = typename Base::GlobalVector;
@@ -28,8 +29,9 @@ struct RowEndCopy : Base {
     static constexpr int element_bytes = sizeof(T);
     static constexpr int words = static_cast<int>(sizeof(GlobalVector)) / 4;
     static_assert(words >= 1 && (words & (words - 1)) == 0, "a power of two of whole words");
+    static constexpr int ends = OneEnd ? 1 : Base::slices;
     struct Registers : Data {
-        RowEnd ends[Base::slices];
+        RowEnd ends[RowEndCopy::ends];
         bool all_same;  // all slices have the first one's end; uniform
     };
 
@@ -43,15 +45,15 @@ struct RowEndCopy : Base {
         Data data = registers;
         uint32 any_moved = 0;
         CKGEN_UNROLL
-        for(int slice = 0; slice < Base::slices; ++slice)
-            any_moved |= registers.ends[slice].moved();
+        for(int end = 0; end < ends; ++end)
+            any_moved |= registers.ends[end].moved();
         if(any_moved != 0)  // at the ends of a plane only
             CKGEN_UNROLL
         for(int slice = 0; slice < Base::slices; ++slice)
             CKGEN_UNROLL
         for(int row = 0; row < Base::rows; ++row)
-            rotate(data.data[slice][row], registers.ends[slice].moved());
-        if(Base::slices > 1 && registers.all_same) {
+            rotate(data.data[slice][row], registers.ends[end_of(slice)].moved());
+        if(OneEnd || registers.all_same) {
             const GlobalVector kept = kept_bits<GlobalVector, element_bytes>(registers.ends[0].value);
             CKGEN_UNROLL
             for(int slice = 0; slice < Base::slices; ++slice)
@@ -59,10 +61,12 @@ struct RowEndCopy : Base {
         } else {
             CKGEN_UNROLL
             for(int slice = 0; slice < Base::slices; ++slice)
-                clear(data, slice, kept_bits<GlobalVector, element_bytes>(registers.ends[slice].value));
+                clear(data, slice, kept_bits<GlobalVector, element_bytes>(registers.ends[end_of(slice)].value));
         }
         Base::store(thread, lds_base, id, data);
     }
+
+    static CKGEN_HD constexpr int end_of(int slice) { return OneEnd ? 0 : slice; }
 
 private:
     static CKGEN_DEVICE void clear(Data& data, int slice, const GlobalVector& kept) {

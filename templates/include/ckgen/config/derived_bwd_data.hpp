@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ckgen/config/layout.hpp"
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/tuple.hpp"
 
 namespace ckgen {
@@ -20,6 +21,10 @@ struct WithFunction : Base {
     static constexpr int row_vector = pointwise || Base::a_channels_last ? 1 : Base::a_vector;
     // The weight is copied to channels last before the kernel, if its channels are not side by side.
     static constexpr bool copies_weight = Base::b_vector > 1 && !Base::b_channels_last && !pointwise;
+    // A tile of GEMM-K has one tap, even if its channels are few: then all vectors of positions that a thread copies
+    // have the same place in their rows, and what depends on the tap is uniform. Instances with single elements of the
+    // weight, and those that merge groups, are for few channels and put several taps into a tile.
+    static constexpr bool one_tap_tiles = pointwise || (row_vector > 1 && Base::b_vector > 1 && !kMergesGroups<Base>);
     static constexpr int d_tensors = Base::DsDataType::Size();
     static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
     using KernelArgs = BwdDataKernelArgs<typename Base::Function, d_tensors>;

@@ -54,13 +54,14 @@ class WeightSource : FirstRow<Merges> {
     static_assert(ChannelsLast || Copy::column_vector == 1, "several channels at once lie side by side");
 
 public:
-    CKGEN_DEVICE WeightSource(int id, const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
-                              const TapTiles<NDim>& taps) {
+    CKGEN_DEVICE WeightSource(const platform::Thread& thread, int id, const BwdDataArgs& args,
+                              const BwdDataTile<NDim>& tile, const TapTiles<NDim>& taps) {
         int64 offset = tile.group * args.wei_group_bytes + (Merges ? 0 : tile.n_first * c_bytes(args));
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             offset += tile.first[d] * args.wei_stride_bytes[d];
         base_ = args.wei + offset + taps.chunk * (KPerBlock * args.wei_k_bytes);
+        base_ = Uniform ? uniform_base(thread, base_) : base_;
         if constexpr(Merges) {
             const int column = tile.n_first + Copy::column_of(id);
             const int group = args.merged.by_c.quotient(column);
@@ -73,7 +74,7 @@ public:
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice) {
             const int row = Copy::row_of(id, slice);
-            tap_[slice] = Walk<NDim>(tile.taps, taps.first_tap + row / args.tap_rows);
+            ahead_[slice] = TapsAhead<NDim>(tile, row / args.tap_rows);
             row_[slice] = row % args.tap_rows;
         }
     }
@@ -88,38 +89,41 @@ public:
     }
 
     CKGEN_DEVICE void next_chunk(const BwdDataArgs& args) { base_ += KPerBlock * args.wei_k_bytes; }
-    CKGEN_DEVICE void next_tap(const BwdDataArgs& args, const BwdDataTile<NDim>& tile, const Walk<NDim>& step,
-                               int chunks) {
+    CKGEN_DEVICE void next_tap(const BwdDataArgs& args, int chunks) {
         base_ -= chunks * (KPerBlock * args.wei_k_bytes);
-        CKGEN_UNROLL
-        for(int slice = 0; slice < Copy::slices; ++slice)
-            tap_[slice].advance(tile.taps, step);
     }
 
-    CKGEN_DEVICE void refresh(const BwdDataArgs& args, const TileChannels<Merges>& channels, int chunk) {
-        const int left = channels.k(args) - chunk * KPerBlock;
+    template <bool OneTap>
+    CKGEN_DEVICE void refresh(const BwdDataArgs& args, const BwdDataTile<NDim>& tile,
+                              const TileChannels<Merges>& channels, const TapTiles<NDim>& taps) {
+        const int left = channels.k(args) - taps.chunk * KPerBlock;
         const uint32 pitch = static_cast<uint32>(args.wei_k_bytes);
         CKGEN_UNROLL
         for(int slice = 0; slice < Copy::slices; ++slice) {
-            uint32 bytes = static_cast<uint32>(column_bytes_) + static_cast<uint32>(row_[slice]) * pitch;
+            const Walk<NDim> tap = ahead_[slice].template tap<OneTap>(tile, taps);
+            uint32 tap_bytes = 0;
             CKGEN_UNROLL
             for(int d = 0; d < NDim; ++d)
-                bytes += static_cast<uint32>(tap_[slice].at[d] * args.tilde[d]) *
-                         static_cast<uint32>(args.wei_stride_bytes[d]);
+                tap_bytes +=
+                    static_cast<uint32>(tap.at[d] * args.tilde[d]) * static_cast<uint32>(args.wei_stride_bytes[d]);
+            const SliceRow<Copy, OneTap> first(row_, slice);
+            const uint32 bytes = static_cast<uint32>(column_bytes_) + first.bytes(pitch) + tap_bytes;
             if constexpr(Merges) {
-                const int channel = chunk * KPerBlock + row_[slice] - this->first_row;  // of the columns' group
-                const uint32 there = tap_[slice].at[0] < end_ ? static_cast<uint32>(args.merged.k) : 0;
+                const int channel =
+                    taps.chunk * KPerBlock + first.thread + first.ahead - this->first_row;  // of the columns' group
+                const uint32 there = tap.at[0] < end_ ? static_cast<uint32>(args.merged.k) : 0;
                 CKGEN_UNROLL
                 for(int row = 0; row < Copy::rows; ++row)
                     offset_[slice][row] = static_cast<uint32>(channel + row) < there
                                               ? bytes + static_cast<uint32>(row) * pitch
                                               : platform::kInvalidOffset;
             } else {
-                const int there = tap_[slice].at[0] < end_ ? left - row_[slice] : 0;
+                const int rows = tap.at[0] < end_ ? left : 0;
                 CKGEN_UNROLL
                 for(int row = 0; row < Copy::rows; ++row)
-                    offset_[slice][row] =
-                        row < there ? bytes + static_cast<uint32>(row) * pitch : platform::kInvalidOffset;
+                    offset_[slice][row] = first.thread + first.ahead + row < rows
+                                              ? bytes + static_cast<uint32>(row) * pitch
+                                              : platform::kInvalidOffset;
             }
         }
     }
@@ -133,7 +137,7 @@ private:
     const char* base_;
     int column_bytes_;
     int end_;  // number of taps in the first dimension; 0 for a thread past the last column
-    Walk<NDim> tap_[Copy::slices];
+    TapsAhead<NDim> ahead_[Copy::slices];
     int row_[Copy::slices];  // row of GEMM-K in the tap
     uint32 offset_[Copy::slices][Copy::rows];
 };
@@ -148,7 +152,7 @@ public:
     using Layouts = BwdDataLayouts<D>;
     using T = typename D::Out;
     static constexpr bool direct = kDirectBwdData<D>;  // direct-to-LDS loads
-    using CopyA = RowEndCopyIf<typename Layouts::InLdsA::Copy, (D::row_vector > 1)>;
+    using CopyA = RowEndCopyIf<typename Layouts::InLdsA::Copy, (D::row_vector > 1), D::one_tap_tiles>;
     using CopyB = typename Layouts::InLdsB::Copy;
     struct Registers {
         typename CopyA::Registers a;
@@ -158,7 +162,8 @@ public:
     CKGEN_DEVICE BwdDataLoader(const platform::Thread& thread, int id, const BwdDataArgs& args,
                                const BwdDataTile<ndim>& tile)
         : id_(id), wave_first_(thread.uniform(id / D::wave_size * D::wave_size)), args_(args), tile_(tile),
-          channels_(args, tile), taps_(args, tile), a_(id, args, tile, taps_), b_(id, args, tile, taps_) {
+          channels_(args, tile), taps_(thread, args, tile), a_(thread, id, args, tile, taps_),
+          b_(thread, id, args, tile, taps_) {
         refresh(args);
     }
 
@@ -173,14 +178,12 @@ public:
         if(merges || taps_.chunk == change_) {  // chunks of merged groups differ in the rows that are zero
             // At the tap's last chunk if that is partial, else after it.
             const bool over = taps_.chunk == args.k_chunks;
-            Walk<ndim> step;
-            CKGEN_UNROLL
-            for(int d = 0; d < ndim; ++d)
-                step.at[d] = over ? taps_.step.at[d] : 0;
             const int chunks = over ? taps_.chunk : 0;
+            if(over)
+                taps_.tap.advance(tile_.taps, taps_.step);
             taps_.chunk -= chunks;
-            a_.next_tap(args, tile_, step, chunks);
-            b_.next_tap(args, tile_, step, chunks);
+            a_.next_tap(args, chunks);
+            b_.next_tap(args, chunks);
             refresh(args);
         }
     }
@@ -200,10 +203,20 @@ public:
 
 private:
     CKGEN_DEVICE void refresh(const BwdDataArgs& args) {
-        a_.refresh(args, channels_, taps_.chunk);
-        b_.refresh(args, channels_, taps_.chunk);
+        if constexpr(D::one_tap_tiles || merges)
+            refresh_sources<D::one_tap_tiles>(args);
+        else if(args.tile_taps == 1)
+            refresh_sources<true>(args);
+        else
+            refresh_sources<false>(args);
         const int whole = channels_.k(args) / k_per_block;
         change_ = taps_.chunk < whole ? whole : args.k_chunks;
+    }
+
+    template <bool OneTap>
+    CKGEN_DEVICE void refresh_sources(const BwdDataArgs& args) {
+        a_.template refresh<OneTap>(args, tile_, channels_, taps_);
+        b_.template refresh<OneTap>(args, tile_, channels_, taps_);
     }
 
     int id_;

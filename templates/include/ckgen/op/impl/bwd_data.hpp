@@ -72,6 +72,7 @@ struct BwdDataFamily {
         tensor_operation::device::set_function_traits<D>(traits);
         traits.row_vector = D::row_vector;
         traits.copies_weight = D::copies_weight;
+        traits.one_tap_tiles = D::one_tap_tiles;
         return traits;
     }
     template <class D>
