@@ -201,18 +201,20 @@ def test_few_channels_per_group_take_merged_groups() -> None:
 
 
 def test_few_output_channels_take_exchanged_operands() -> None:
-    """In set default, by the rule alone: where the input has many channels, the output few and the filter taps."""
+    """In set default, by the rule (gfx908) and by the model: where the input has many channels, the output few and the filter taps."""
     expansion = default_expansion()
     members = frozenset(expansion.sets["default"])
     own = tuple(i for i in expansion.instances if i.name in members)
 
-    def pick(k: int, c: int, taps: int, stride: int = 1, layout: str = WEIGHT_LAYOUTS[1]) -> Instance:
+    def pick(k: int, c: int, taps: int, stride: int = 1, layout: str = WEIGHT_LAYOUTS[1], arch: str = "gfx908") -> Instance:
         sizes = {"batch": 8, "k": k, "c": c, "stride": stride, "pad": taps // 2}
         problem = make_problem(**sizes, filter=(taps, taps), input=(64, 64))
-        choices = chain(problem, "f16", layout, "gfx942", own, (), operation=BWD_WEIGHT)
+        choices = chain(problem, "f16", layout, arch, own, (), operation=BWD_WEIGHT)
         return next(made for choice in choices if takes(made := parse(choice.name), problem))
 
-    assert all(pick(*sizes).exchange for sizes in ((3, 64, 7), (4, 320, 3), (3, 128, 3), (1, 256, 3), (8, 512, 3)))
+    few = ((3, 64, 7), (4, 320, 3), (3, 128, 3), (1, 256, 3), (8, 512, 3))
+    for arch in ("gfx908", "gfx90a", "gfx942", "gfx950", "sm_90a"):
+        assert all(pick(*sizes, arch=arch).exchange for sizes in few)
     assert pick(4, 320, 3).b_vector == 4
     assert pick(3, 64, 7, layout="NGCHW/GKCYX/NGKHW").exchange
     assert not any(
