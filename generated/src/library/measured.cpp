@@ -567,7 +567,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1407.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1384.7f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -575,15 +575,15 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 557.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 557.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 557.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 550.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 550.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 550.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 557.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 557.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 557.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 550.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 550.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 550.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -593,11 +593,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4091.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4047.1f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 3715.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 3670.6f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -614,7 +614,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 651.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 640.6f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -633,11 +633,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 651.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 640.6f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 629.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 618.1f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -657,7 +657,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 705.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 693.8f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -665,15 +665,15 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 411.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 411.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 411.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 404.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 404.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 404.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 411.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 411.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 411.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 404.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 404.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 404.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -681,11 +681,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1619.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1597.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1525.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1503.2f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -707,19 +707,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1299.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1277.5f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 359.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 359.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 359.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 355.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 355.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 355.4f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 359.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 359.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 359.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 355.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 355.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 355.4f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -727,11 +727,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1025.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1014.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1581.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1558.8f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -754,7 +754,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 625.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 614.0f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -773,11 +773,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 625.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 614.0f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 616.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 605.6f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -794,27 +794,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 651.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 640.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 242.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 242.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 242.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 238.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 238.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 242.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 242.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 242.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 238.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 238.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 556.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 547.9f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 992.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 975.8f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -833,15 +833,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1246.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1224.3f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 296.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 293.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 474.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 467.4f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -861,7 +861,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 618.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 607.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -877,11 +877,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 618.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 607.2f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 636.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 625.1f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -899,7 +899,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 631.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 620.6f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -911,11 +911,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 218.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 214.9f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 403.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 396.9f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -932,7 +932,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 354.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 348.8f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -955,7 +955,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 180.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 178.1f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -976,11 +976,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2733.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2683.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 2734.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 2683.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -992,11 +992,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 693.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 681.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 712.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 700.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1010,11 +1010,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 183.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 180.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 181.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 177.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1028,11 +1028,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 59.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 58.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 62.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 61.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1050,11 +1050,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 21.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 20.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 22.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 22.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1068,7 +1068,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 49.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 49.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1076,7 +1076,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1090,11 +1090,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 17.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 17.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1113,11 +1113,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24963.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24496.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24951.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24484.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1133,11 +1133,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6290.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6173.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6290.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6173.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1153,11 +1153,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1594.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1564.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1594.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1564.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1175,11 +1175,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 445.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 437.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 445.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 437.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1195,21 +1195,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 141.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 138.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 141.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 138.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 552.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 960.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 548.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 943.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 552.0f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 960.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 548.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 943.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1218,21 +1218,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 503.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 494.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 491.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 483.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 142.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 242.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 141.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 142.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 242.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 141.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1241,25 +1241,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 127.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 127.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 124.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 39.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 39.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 63.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 39.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 39.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 63.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1267,17 +1267,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1285,7 +1285,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1293,17 +1293,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 13.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 13.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1313,11 +1313,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1333,11 +1333,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 37.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.7f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 48.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.4f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1355,11 +1355,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 224.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 220.9f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 242.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 238.4f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1379,7 +1379,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.3f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1401,12 +1401,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 6.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 6.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
@@ -1427,13 +1427,13 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.4f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.4f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1442,7 +1442,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.1f, 2147483648},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1450,19 +1450,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.1f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f, 2147483648},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1536,23 +1536,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 13.1f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 13.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.7f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.8f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.1f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.2f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 33.6f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 34.0f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.0f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.1f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -1578,7 +1578,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.3f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1592,11 +1592,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 117.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 115.6f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 123.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 121.1f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1668,7 +1668,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 362.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 357.8f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1678,13 +1678,13 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 157.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 157.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 165.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 163.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 157.6f, 2147483648},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 157.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 165.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 163.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1694,11 +1694,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1090.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1081.0f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1014.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1004.8f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1717,7 +1717,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 167.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 165.5f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1770,7 +1770,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 183.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 180.8f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1778,15 +1778,15 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 109.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 114.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 124.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 107.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 112.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 122.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 109.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 114.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 124.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 107.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 112.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 122.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1794,11 +1794,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 424.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 419.2f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 404.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 400.1f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1818,7 +1818,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 332.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 327.2f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1826,11 +1826,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 102.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 101.8f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 102.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 101.8f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1838,11 +1838,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 275.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 273.1f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 218.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 217.0f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1859,7 +1859,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 159.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.5f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1880,7 +1880,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 159.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.5f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1888,7 +1888,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 64.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 63.7f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1905,7 +1905,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 167.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 165.5f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1913,19 +1913,19 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 66.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 66.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 146.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 110.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 108.7f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1944,7 +1944,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 316.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 311.9f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1952,11 +1952,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 80.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 80.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 65.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 64.5f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1968,7 +1968,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 160.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 158.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1980,7 +1980,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 160.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 158.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1988,7 +1988,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 69.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 68.7f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2005,7 +2005,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 159.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.5f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2013,11 +2013,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 57.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 56.8f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.0f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2036,7 +2036,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 93.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 92.3f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2057,7 +2057,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 48.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 47.7f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2078,7 +2078,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 688.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 677.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2086,11 +2086,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 256.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 252.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 180.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 177.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2098,7 +2098,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 77.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 76.6f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2116,7 +2116,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 54.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 53.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2124,7 +2124,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 30.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 29.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2134,11 +2134,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 20.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 20.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 15.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 15.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2158,7 +2158,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 11.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 11.4f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2176,11 +2176,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2200,11 +2200,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.5f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2221,7 +2221,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6250.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6149.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2229,7 +2229,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6248.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6147.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2241,7 +2241,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1578.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1553.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2249,7 +2249,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1578.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1553.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2267,7 +2267,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 407.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 400.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2275,7 +2275,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 407.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 400.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2285,7 +2285,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 115.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 113.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2293,7 +2293,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 115.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 113.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2301,7 +2301,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.2f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2309,17 +2309,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 127.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 253.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 129.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 249.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 127.7f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 253.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 129.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 249.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2328,7 +2328,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 130.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 128.9f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2336,21 +2336,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 128.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 126.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 35.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 36.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 35.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 36.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2358,17 +2358,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2378,21 +2378,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.5f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.5f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2406,17 +2406,17 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.7f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2426,11 +2426,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2452,7 +2452,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 15.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 14.9f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2468,7 +2468,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 62.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 61.1f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2476,7 +2476,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 26.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 25.6f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2500,7 +2500,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.0f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2677,7 +2677,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.8f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.7f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -2705,7 +2705,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2715,7 +2715,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.0f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2723,7 +2723,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2810,24 +2810,24 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 316.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 321.7f, 2147483648},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 106.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 107.9f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 137.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 137.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 137.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 139.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 139.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 139.7f, 2147483648},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 798.5f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 137.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 137.8f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 137.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 139.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 139.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 139.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2836,11 +2836,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1025.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1035.7f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 943.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 953.3f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2852,11 +2852,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 147.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 48.7f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2870,7 +2870,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 147.2f, 2147483648},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2892,23 +2892,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 160.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 163.2f, 2147483648},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 55.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 56.4f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 100.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 102.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 102.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 98.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 104.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 104.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 100.6f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 102.4f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 102.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 98.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 104.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 104.3f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2918,11 +2918,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 381.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 387.0f, 2147483648},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 357.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 362.5f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2936,11 +2936,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 284.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 289.7f, 2147483648},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 92.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 94.4f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2950,11 +2950,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 258.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 261.2f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 192.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 193.9f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2966,11 +2966,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 137.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 45.2f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2990,7 +2990,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 137.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.4f, 2147483648},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2998,7 +2998,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 45.2f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3012,11 +3012,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 147.2f, 2147483648},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 48.7f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3026,11 +3026,11 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 131.6f, 2147483648},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 87.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 89.1f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3043,19 +3043,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 269.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 274.5f, 2147483648},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 85.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 86.7f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 75.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 76.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 55.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 56.3f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3077,11 +3077,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 133.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 136.1f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 42.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 43.1f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3103,7 +3103,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 133.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 136.1f, 2147483648},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3111,7 +3111,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 42.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 43.1f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3123,19 +3123,19 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 137.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.4f, 2147483648},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 45.2f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 50.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 51.7f, 2147483648},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 33.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 34.4f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3149,11 +3149,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 82.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 83.5f, 2147483648},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 29.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 29.7f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3167,7 +3167,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 43.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 43.7f, 2147483648},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3175,7 +3175,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 16.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 16.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3197,11 +3197,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 580.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 592.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 178.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 181.7f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3225,7 +3225,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 149.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 152.2f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3233,7 +3233,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3254,11 +3254,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 39.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 40.3f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 20.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 20.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3280,7 +3280,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 17.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 18.0f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3306,7 +3306,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.1f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3330,7 +3330,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.9f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3354,7 +3354,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.8f, 2147483648},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3380,11 +3380,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5236.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5350.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5072.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5182.0f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3408,11 +3408,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1328.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1356.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1286.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1314.1f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3436,11 +3436,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 334.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 341.4f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 323.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 330.8f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3464,11 +3464,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 100.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 102.6f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 97.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 99.7f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3492,35 +3492,35 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 37.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 37.9f, 2147483648},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 36.4f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 37.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 98.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 96.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 98.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 96.2f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 113.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 115.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 108.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 110.3f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.0f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3530,7 +3530,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 30.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.4f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3538,15 +3538,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 29.6f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 30.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.9f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 10.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3554,21 +3554,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.7f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.8f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.1f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.0f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3602,7 +3602,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f, 2147483648},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3626,7 +3626,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 14.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 14.4f, 2147483648},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3652,11 +3652,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 52.2f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 53.2f, 2147483648},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 21.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 22.1f, 2147483648},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3709,12 +3709,12 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f, 2147483648},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.1f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.0f, 2147483648},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3871,15 +3871,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 13.9f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 13.8f, 2147483648},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.3f, 2147483648},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.2f, 2147483648},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -3929,11 +3929,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 29.8f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 30.3f, 2147483648},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 13.3f, 2147483648},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 13.4f, 2147483648},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
