@@ -47,7 +47,6 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1",
-    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4",
@@ -65,7 +64,6 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
-    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4",
@@ -265,21 +263,16 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
-    "grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
-    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
-    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1",
-    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
@@ -348,7 +341,6 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1,
-    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4,
@@ -366,7 +358,6 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
-    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4,
@@ -566,21 +557,16 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
-    grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
-    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
-    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1,
-    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
@@ -613,68 +599,68 @@ enum Position {
 const MeasuredProblem problems[] = {
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 1053.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1181.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 1056.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1170.0f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 1053.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1181.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 1056.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1170.0f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 3765.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 3767.4f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1401.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1384.7f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 3794.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 3784.9f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 555.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 555.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 555.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 550.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 550.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 550.3f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 555.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 555.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 555.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 550.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 550.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 550.3f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 1003.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 1291.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, 1, 1291.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 1288.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, 1, 1288.4f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4080.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4047.1f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 3703.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 3670.6f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 495.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 496.9f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 495.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 496.9f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1827.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1831.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1828.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1831.9f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 648.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 640.6f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -688,98 +674,98 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1842.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1845.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1837.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1840.7f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 648.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 640.6f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 626.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 618.1f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 528.5f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 592.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 530.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 586.5f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 528.5f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 592.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 530.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 586.5f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1884.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 1884.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1889.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1885.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 1885.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1890.6f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 702.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 693.8f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1899.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1894.4f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 409.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 409.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 409.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 404.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 404.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 404.7f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 409.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 409.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 409.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 404.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 404.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 404.7f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 600.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 598.6f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1614.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1597.4f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1519.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1503.2f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 981.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 981.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1058.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 985.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 985.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1048.0f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 981.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 981.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1058.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 985.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 985.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 1048.0f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 3646.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 3646.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 3651.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 3648.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 3648.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 3653.4f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1294.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1277.5f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 358.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 358.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 358.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 355.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 355.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 355.4f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 358.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 358.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 358.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 355.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 355.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 355.4f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -787,593 +773,593 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1022.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1014.2f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1575.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1558.8f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 478.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 478.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 479.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 505.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 480.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 480.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 481.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 496.3f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 478.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 478.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 479.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 505.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 480.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 480.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 481.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 496.3f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 1799.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 1799.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 1800.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 1800.1f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 622.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 614.0f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 495.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 499.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 525.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 491.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 494.3f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 495.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 499.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 525.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 491.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 494.3f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 1813.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 1813.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 1808.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 1808.9f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 622.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 614.0f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 614.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 605.6f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 495.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 496.9f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 495.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 496.9f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1827.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1831.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1828.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1831.9f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 648.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 640.6f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 241.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 241.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 241.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 238.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 238.7f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 241.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 241.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 241.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 238.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 238.7f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 554.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 547.9f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 988.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 975.8f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 948.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 951.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 951.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 954.8f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 948.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 951.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 951.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 954.8f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 3589.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 3593.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 3591.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 3594.8f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1240.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1224.3f},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 295.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 293.2f},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 472.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 467.4f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 470.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 471.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 472.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 473.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 483.1f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 470.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 471.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 472.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 473.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 483.1f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1800.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1801.3f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 615.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 607.2f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 488.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 483.4f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 488.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 483.4f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1815.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1810.1f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 615.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 607.2f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 633.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 625.1f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 479.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 479.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 481.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 505.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 481.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 481.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 482.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 500.4f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 479.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 479.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 481.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 505.9f},
-    }},
-    // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
-    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1814.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 481.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 481.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 482.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 500.4f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 629.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 620.6f},
+    }},
+    // G32 N32 K32 C32 3x3 on 25x25 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 176.0f},
+    }},
+    // G32 N32 K32 C32 3x3 on 25x25 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 176.0f},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 217.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 214.9f},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 402.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 396.9f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 268.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 269.5f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 268.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 269.5f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 946.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 950.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 947.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 950.5f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 353.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 348.8f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 136.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 136.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 137.6f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 151.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 136.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 136.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 138.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 150.5f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 136.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 136.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 137.6f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 151.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 136.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 136.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 138.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 150.5f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 478.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 478.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 479.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 479.0f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 180.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 178.1f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 482.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 481.2f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 2156.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 2135.2f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 2156.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 2135.2f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 8059.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 8062.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 8038.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 8041.3f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2720.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 2683.3f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 2721.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 2683.2f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 547.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 542.1f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 547.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 542.1f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 690.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 681.0f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 709.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 700.2f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 144.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 145.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 143.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 144.0f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 144.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 145.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 143.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 144.0f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 182.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 180.2f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 180.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 177.8f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 50.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 50.7f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 52.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 50.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 50.3f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 50.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 50.7f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 52.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 50.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 50.3f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 59.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 58.7f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 62.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 61.8f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 15.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 18.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 15.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 18.8f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 15.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 18.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 15.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 18.8f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 2, 51.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 51.1f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 21.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 20.7f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 22.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 22.3f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 39.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 40.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 38.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 39.6f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 39.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 40.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 38.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 39.6f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 49.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 49.1f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 134.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 134.5f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.6f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 15.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 15.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 15.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 15.1f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 15.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 15.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 15.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 15.1f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.0f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 17.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 17.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 19659.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 19768.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 20345.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 19462.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 19571.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 19659.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 19768.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 20345.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 19462.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 19571.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 74286.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 74289.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 74085.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 74089.1f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24843.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24496.1f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24831.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 24484.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4971.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 5001.1f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 5129.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4921.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 4951.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 5047.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4971.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 5001.1f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 5129.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4921.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 4951.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 5047.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6260.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6173.2f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6260.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 6173.2f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 1267.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 1281.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 1301.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 1255.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 1268.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 1280.3f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 1267.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 1281.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 1301.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 1255.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 1268.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 1280.3f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1586.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1564.9f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1586.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1564.9f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 367.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 8, 369.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 8, 363.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 364.3f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 367.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 8, 369.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 8, 363.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 364.3f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 1296.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 8, 1293.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 443.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 437.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 443.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 437.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 115.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 115.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 116.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 113.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 114.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 115.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 115.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 115.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 116.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 113.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 114.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 115.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 140.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 138.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 140.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 138.6f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 532.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 956.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 548.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 943.8f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 532.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 956.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 548.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 943.8f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1231.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1234.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1228.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1231.7f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 501.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 494.7f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 489.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 483.0f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 137.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 241.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 141.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.4f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 137.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 241.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 141.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 238.4f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 313.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 314.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 312.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 313.7f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 127.8f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 126.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 124.8f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 38.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 63.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 39.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 63.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 38.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 63.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 39.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 63.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.9f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 83.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 83.6f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.1f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.5f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 15.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 20.5f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 27.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 27.8f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.0f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 30.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 30.4f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 13.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 13.7f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.3f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.3f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 11.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 11.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 11.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 10.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 10.9f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1381,45 +1367,45 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 31.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 32.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 34.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 30.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 31.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 34.2f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 31.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 32.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 34.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 30.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 31.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 34.2f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 37.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.7f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 48.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.4f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 184.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 188.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 182.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 186.0f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 184.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 188.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 182.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 186.0f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 651.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 649.8f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 223.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 220.9f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 241.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 238.4f},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1443,11 +1429,11 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.3f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.3f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1462,10 +1448,12 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 6.0f},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 6.0f},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1485,13 +1473,13 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.4f},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 32, 9.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 32, 9.4f},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1500,7 +1488,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.1f},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1508,7 +1496,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 12.1f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1548,53 +1536,41 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.8f},
     }},
-    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 7.6f},
-    }},
-    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.3f},
-    }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 8, 44.9f},
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 110.8f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 44.1f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 45.4f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.0f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.3f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 6.0f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.3f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.1f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.1f},
     }},
     // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 2, 58.0f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 34.6f},
     }},
     // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 2, 58.0f},
-    }},
-    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 4, 50.9f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 34.6f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.6f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.6f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -1614,15 +1590,15 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.3f},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.2f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 34.2f},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 34.0f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.2f},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.1f},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -1631,12 +1607,10 @@ const MeasuredProblem problems[] = {
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 5.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.4f},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 5.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 5.4f},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1654,21 +1628,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 99.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 99.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 97.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 98.6f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 99.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 99.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 97.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 98.6f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 117.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 115.6f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 122.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 121.1f},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1710,29 +1684,21 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 33.1f},
     }},
-    // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 10.8f},
-    }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 777.5f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 810.6f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 777.5f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 810.6f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 2852.9f},
-    }},
-    // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
-    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 979.6f},
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 2955.3f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 975.1f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 1012.0f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1744,11 +1710,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1120.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1122.0f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 366.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 357.8f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1758,27 +1724,27 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 157.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 157.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 166.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 163.4f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 157.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 157.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 166.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 163.4f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 312.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 382.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, 1, 382.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 379.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x1x4_s1_m4, 1, 379.1f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1097.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1081.0f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1021.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1004.8f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1792,12 +1758,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 548.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 550.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 549.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 551.3f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 169.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 165.5f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1815,8 +1781,8 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 562.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 563.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 555.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 557.1f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1834,23 +1800,23 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 100.8f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 100.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 106.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 108.8f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 100.8f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 100.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 106.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 108.8f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 561.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 561.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 564.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 562.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 562.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 564.9f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 184.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 180.8f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1858,59 +1824,59 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 110.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 115.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 125.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 107.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 112.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 122.4f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 110.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 115.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 125.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 107.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 112.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 122.4f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 183.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 181.5f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 427.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 419.2f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 408.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 400.1f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 173.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 178.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 180.1f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 173.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 178.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 180.1f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1092.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 1092.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1094.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1094.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 1094.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1096.4f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 335.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 327.2f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 302.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 299.7f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 103.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 101.8f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 103.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 101.8f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -1918,51 +1884,49 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 277.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 273.1f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 219.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 217.0f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 85.9f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 85.9f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 542.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 542.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 543.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 543.3f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 161.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.5f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 159.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 157.2f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 96.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 96.5f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 96.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 96.5f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 555.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 555.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 549.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 549.1f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 161.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.5f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -1970,146 +1934,136 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 65.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 63.7f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 90.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 92.8f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 90.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 92.8f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 548.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 550.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 549.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 551.3f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 169.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 165.5f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 157.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 156.1f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 67.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.6f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 67.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 65.6f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 147.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.2f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 110.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 108.7f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 159.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 165.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 172.1f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 159.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 165.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 172.1f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1079.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1081.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1081.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 1082.8f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 320.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 311.9f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 297.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 294.5f},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 81.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 80.2f},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 65.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 64.5f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 89.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 92.4f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 89.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 92.4f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 545.4f},
-    }},
-    // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 162.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 158.3f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 162.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 160.2f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 554.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 547.5f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 162.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 158.3f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 172.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 170.3f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 70.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 68.7f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 85.9f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 85.9f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 90.4f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 542.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 542.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 543.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 543.3f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 161.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.5f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 159.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 157.2f},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 58.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 56.8f},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.0f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2123,16 +2077,16 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 283.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 285.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 284.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 285.6f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 94.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 92.3f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 87.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 86.9f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2144,121 +2098,113 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 144.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 144.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 144.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 144.7f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 48.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 47.7f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 47.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 47.3f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 389.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 388.8f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 389.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 388.8f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 2465.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 2467.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 2436.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 2437.7f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 696.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 677.9f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 645.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 638.5f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 259.4f},
-    }},
-    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 113.3f},
-    }},
-    // G1 N32 K256 C256 3x3 on 50x50 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 113.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 252.6f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 181.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 177.2f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 178.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 176.4f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 78.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 76.6f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 38.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 37.1f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 38.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 37.1f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 162.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 162.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 162.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 160.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 160.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 160.7f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 55.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 53.8f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 56.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 56.3f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 30.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 29.9f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 48.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 48.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 48.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 48.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 48.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 48.3f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 20.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 20.0f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 15.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 15.1f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 10.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.2f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 4, 10.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 4, 10.2f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 20.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 8, 20.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 20.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 19.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 8, 19.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 19.8f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 11.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 11.4f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2269,306 +2215,290 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 11.1f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 13.3f},
-    }},
-    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 13.3f},
-    }},
-    // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 43.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 43.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 43.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 43.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 43.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 43.1f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.3f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 11.0f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 6.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 7.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 6.9f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 6.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 7.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 6.9f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 15.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 15.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 15.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 14.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 14.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 14.8f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.7f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 8.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 3433.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 3430.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 3433.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 3430.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 22741.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 22743.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 22467.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 22469.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6321.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6149.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 5719.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 5650.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6318.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6147.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 886.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 885.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 886.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 885.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1596.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1553.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 1461.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 1444.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1596.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 1553.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 16, 240.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 16, 240.1f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 16, 240.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 16, 240.1f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 1430.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 1430.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 1430.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 1413.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 1413.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 1413.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 411.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 400.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 388.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 384.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 411.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 400.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 394.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 394.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 394.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 390.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 390.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 390.1f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 116.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 113.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 118.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 16, 117.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 116.7f},
-    }},
-    // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 32, 29.0f},
-    }},
-    // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 32, 29.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 113.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 126.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 124.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 43.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.2f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 41.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 40.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 43.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 42.2f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 125.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 255.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 129.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 249.5f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 125.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 255.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 129.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 249.5f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 375.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 376.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 370.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 1, 372.4f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 132.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 128.9f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 109.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 108.5f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 126.5f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 34.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 66.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 36.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.6f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 34.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 66.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 36.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 64.6f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.7f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 34.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 34.2f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.2f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 14.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 19.2f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 28.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 28.2f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 28.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 27.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 27.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 27.9f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.5f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.3f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 10.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 10.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 10.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 10.7f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.3f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.2f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.7f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 4, 8.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 8.7f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 9.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 9.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 9.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 9.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 9.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 9.2f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 11.8f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 11.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 2, 11.8f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 31.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 31.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 31.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 31.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 31.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 31.4f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 15.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 14.9f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2584,25 +2514,25 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 62.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 61.1f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 61.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 60.5f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 26.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 25.6f},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2616,7 +2546,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.0f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2643,12 +2573,12 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.8f},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5.8f},
     }},
     // G1 N1 K1 C32 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 32, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2724,72 +2654,52 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.8f},
-    }},
-    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.8f},
-    }},
-    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 7.1f},
-    }},
-    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 6.7f},
-    }},
-    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.0f},
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.4f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 8, 18.6f},
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 22.0f},
     }},
-    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
-    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 8, 18.6f},
+    // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.4f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.7f},
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.2f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.7f},
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.2f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.1f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.8f},
     }},
     // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 8, 26.3f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 15.2f},
     }},
     // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 8, 26.3f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 4, 15.2f},
     }},
     // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 20.7f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 4, 28.0f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f},
-        {grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 6.1f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.1f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.5f},
-        {grouped_conv3d_bwd_data_depthwise_ndhwgk_gkzyxc_ndhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 6.1f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.1f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.8f},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -2809,7 +2719,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 11.1f},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 11.2f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
@@ -2822,12 +2732,12 @@ const MeasuredProblem problems[] = {
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2841,25 +2751,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.0f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 102.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 102.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 102.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 101.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 101.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 101.5f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 35.0f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 36.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 2, 36.0f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 18.4f},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -2901,107 +2811,112 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.0f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.3f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 138.6f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 151.9f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 138.6f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 151.9f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 169.7f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 121.2f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 229.4f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 240.4f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 155.3f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 102.4f},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.5f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 166.9f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 166.9f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 166.9f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 166.9f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 166.9f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 166.9f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1176.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1177.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 1174.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1176.2f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 330.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 321.7f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 110.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 107.9f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 136.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 136.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 141.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 727.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 139.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 139.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 139.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 798.5f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 136.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 136.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 141.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 728.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 139.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 139.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 139.7f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 257.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 370.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 255.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 368.4f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1052.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1035.7f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 970.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 953.3f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.5f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 65.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 64.5f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.5f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 65.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 64.5f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 151.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 147.2f},
     }},
     // G1 N32 K512 C256 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 49.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 48.7f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 125.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 125.9f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 125.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 125.9f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 151.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 147.2f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3009,287 +2924,269 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 70.7f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 73.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 70.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 73.5f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 70.7f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 73.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 70.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 73.5f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 593.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 592.8f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 167.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 163.2f},
     }},
     // G1 N32 K256 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 57.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 56.4f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 99.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 101.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 101.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 290.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 98.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 104.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 104.3f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 99.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 101.0f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4, 1, 101.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 290.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 98.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, 1, 104.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 104.3f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 186.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 227.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 227.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 185.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 225.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 225.8f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 395.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 387.0f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 371.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 362.5f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 121.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 127.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 121.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 124.4f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 121.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 127.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 121.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 124.4f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 298.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 289.7f},
     }},
     // G1 N32 K512 C512 1x1 on 100x100 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 512, {1, 1}, {100, 100}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 96.7f},
-    }},
-    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
-    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 198.1f},
-    }},
-    // G32 N32 K16 C16 3x3 on 100x100 s2 p1
-    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 198.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 94.4f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 130.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 130.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 130.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 129.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 129.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 129.8f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 265.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 261.2f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 196.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 193.9f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 58.5f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 58.7f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 58.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.4f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.4f},
     }},
     // G1 N32 K1024 C512 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 45.2f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 64.6f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 64.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 66.3f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 64.6f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 64.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 65.7f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 582.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 576.0f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.4f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 588.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 582.1f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 45.2f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 62.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 65.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 63.7f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 62.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 65.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 63.7f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 151.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 147.2f},
     }},
     // G1 N32 K512 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 512, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 49.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 48.7f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 94.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 94.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 94.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 94.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 94.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 94.0f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 134.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 131.6f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 90.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 89.1f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 112.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 113.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 113.9f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 113.6f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 114.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 111.8f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 283.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 274.5f},
     }},
     // G1 N32 K1024 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 89.0f},
-    }},
-    // G32 N32 K32 C32 3x3 on 50x50 s2 p1
-    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 65.6f},
-    }},
-    // G32 N32 K32 C32 3x3 on 50x50 s2 p1
-    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 65.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 86.7f},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 77.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 76.2f},
     }},
     // G32 N32 K32 C32 3x3 on 50x50 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {50, 50}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 57.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 56.3f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 52.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 56.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 56.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 53.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 56.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 56.8f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 53.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 56.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 56.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 52.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 56.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 56.8f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 576.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 576.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_1x1s1p0_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 576.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 573.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 573.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 573.5f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 136.1f},
     }},
     // G1 N32 K2048 C1024 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 43.1f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 59.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 56.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 63.7f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 67.5f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 59.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 56.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 63.1f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 64.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x2_xdl32_v8x8x8_s1, 1, 67.5f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 580.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 580.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 580.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 573.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 573.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 573.5f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 136.1f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 585.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 578.3f},
     }},
     // G1 N32 K2048 C1024 1x1 on 50x50 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2048, 1024, {1, 1}, {50, 50}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 44.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 43.1f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 58.5f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 58.7f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 58.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 57.4f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 144.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.4f},
     }},
     // G1 N32 K1024 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 1024, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 46.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 45.2f},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 53.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 51.7f},
     }},
     // G32 N32 K32 C32 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 32, 32, 32, 32, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 35.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 34.4f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 36.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 38.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 38.2f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3298,11 +3195,11 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 85.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 83.5f},
     }},
     // G1 N32 K256 C1024 1x1 on 50x50 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 1024, {1, 1}, {50, 50}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 30.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 29.7f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -3316,111 +3213,120 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 44.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 43.7f},
+    }},
+    // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 153.3f},
     }},
     // G1 N32 K256 C2048 1x1 on 25x25 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 2048, {1, 1}, {25, 25}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 17.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 16.7f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 253.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 257.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 241.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 244.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 272.8f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 254.1f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 258.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 241.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 244.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 270.1f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 2573.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 2573.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 2573.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 2543.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 2543.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 2543.2f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 612.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 592.7f},
     }},
     // G1 N32 K256 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 186.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 181.7f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 66.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 62.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 70.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 71.5f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 72.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 74.7f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 66.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 62.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 70.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 71.5f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 72.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 74.9f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 651.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 651.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 651.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 644.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 644.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 644.1f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 157.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 152.2f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 657.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 649.8f},
     }},
     // G1 N32 K256 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 49.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 47.9f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 26.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 25.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 27.1f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 28.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 28.4f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 26.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 25.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 27.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 2, 28.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 28.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 28.5f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 167.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 165.1f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 41.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 40.3f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 21.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 2, 20.9f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 13.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 4, 13.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 12.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 4, 13.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 13.9f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 13.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 4, 13.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 12.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 4, 13.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 13.9f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 51.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 51.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 51.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 51.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 51.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 51.3f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 18.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 2, 18.0f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3428,20 +3334,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 9.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 9.3f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 9.6f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 9.6f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 9.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 9.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 9.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 9.6f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 20.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 8, 20.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 20.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 8, 20.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 8, 20.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 20.2f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3453,21 +3360,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 10.1f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 10.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 9.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 9.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 10.5f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 10.1f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 10.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 9.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 9.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 10.4f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 43.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1_m4, 1, 43.4f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 13.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 12.9f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3475,21 +3384,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.5f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 6.6f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.5f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 6.6f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 15.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 15.5f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 15.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 15.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 15.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 15.4f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.8f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3497,173 +3408,183 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 2260.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 2264.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 2140.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 2142.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 2408.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 2268.0f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 2271.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 2140.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 2142.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 2383.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 23668.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 23668.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 23668.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 23388.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 23388.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 23388.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5529.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5350.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5367.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5182.0f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 567.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 577.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 623.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 537.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 546.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 604.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 623.8f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 569.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 579.3f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 623.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 537.5f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 2, 546.9f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 598.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 623.8f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 5951.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 5951.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 5951.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 2, 5881.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 2, 5881.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 5881.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1402.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1356.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1361.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 1314.1f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 4, 150.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 8, 155.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 165.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 4, 143.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 8, 147.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 4, 160.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 164.9f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 4, 151.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 8, 155.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 165.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 4, 143.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 8, 147.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 4, 159.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 164.9f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 4, 1507.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 4, 1507.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 4, 1507.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 4, 1489.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 4, 1489.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 4, 1489.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 352.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 341.4f},
     }},
     // G1 N32 K2376 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 342.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 330.8f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 50.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 53.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 48.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 51.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 53.9f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 54.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 50.6f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 53.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 48.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 51.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 53.5f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 54.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 16, 416.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 16, 416.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 16, 416.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 16, 411.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 16, 411.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 16, 411.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 105.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 102.6f},
     }},
     // G1 N32 K2376 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 102.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 99.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 21.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 21.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 20.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 21.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 22.2f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 22.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 21.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 21.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 8, 20.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 16, 21.0f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 8, 22.1f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 8, 22.7f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 16, 126.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 16, 126.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 16, 126.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 16, 125.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 16, 125.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 16, 125.5f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 38.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 37.9f},
     }},
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 38.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 37.0f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 97.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 96.2f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 97.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 96.2f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 118.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 115.3f},
     }},
     // G1 N32 K36 C256 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 113.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 110.3f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.0f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 27.0f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 101.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 101.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 101.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 100.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x2_xdl32_v4x4x4_s1, 1, 100.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x64x16_w0x2_xdl32_v4x4x4_s1, 1, 100.5f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 32.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.4f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 101.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 100.5f},
     }},
     // G1 N32 K36 C256 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 30.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3675,31 +3596,31 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 28.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 27.8f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.1f},
     }},
     // G1 N32 K36 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.8f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.1f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 11.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 11.1f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 11.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 11.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 11.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 11.0f},
     }},
     // G1 N32 K36 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3721,13 +3642,13 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 8.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 8.6f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 8.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 8.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 8.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 8.5f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.6f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3735,23 +3656,23 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 11.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 11.5f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 12.2f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 11.8f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 2, 11.5f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 2, 12.2f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 34.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 34.4f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 34.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 34.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 34.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 34.1f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 14.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 14.4f},
     }},
     // G2 N4 K192 C192 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 4, 192, 192, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3759,32 +3680,34 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 28.8f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 29.6f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 28.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 28.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 31.2f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 28.9f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 29.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 28.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 28.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 30.9f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 206.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 206.8f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 206.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 204.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 204.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 204.4f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 54.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 53.2f},
     }},
     // G2 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 2, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 22.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 22.1f},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 1, 4.5f},
     }},
     // G2 N128 K128 C256 1x1 on 7x7 s2 p0
@@ -3811,12 +3734,12 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
@@ -3876,7 +3799,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 16, 10.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 16, 10.2f},
     }},
     // G1 N1 K64 C3 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 1, 64, 3, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -3914,61 +3837,71 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.5f},
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.5f},
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
-    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.9f},
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.7f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.7f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.3f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
-    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 8, 37.1f},
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 12.8f},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 12.8f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 16, 17.5f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 4, 12.7f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 41.4f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 32, 42.4f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 16, 16.0f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 10.1f},
+    }},
+    // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.7f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.4f},
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.1f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 4.4f},
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.1f},
     }},
     // G1 N1 K1 C32 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 32, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.9f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 32x32x32 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 26.0f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.0f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.4f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.0f},
     }},
     // G1 N1 K1 C1 3x3x3 on 32x32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {32, 32, 32}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.8f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
@@ -3988,7 +3921,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 13.9f},
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 13.8f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
@@ -4000,8 +3933,8 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4010,9 +3943,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.6f},
     }},
     // G1 N128 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4024,45 +3957,47 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 16.3f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 16.3f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 15.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 15.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 17.1f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 16.4f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 16.4f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w1x4_xdl32_v8x8x8_s2, 1, 15.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_256x128x32_w2x8_xdl32_v8x8x8_s2, 1, 15.7f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, 1, 17.0f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 106.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 106.9f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 106.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 105.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 105.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 105.7f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 30.3f},
     }},
     // G1 N128 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "i8", true, 2, 1, 128, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 13.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 13.4f},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2, 1, 4.1f},
+        {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.7f},
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 5.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 5.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.6f},
     }},
     // G1 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4078,23 +4013,27 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.9f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 6.1f},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.7f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 4.5f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 200.1f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 1, 111.2f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 935.0f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 965.2f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 178.6f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 57.5f},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.7f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {

@@ -81,12 +81,14 @@ struct TileChannels {
 template <>
 struct TileChannels<true> {
     template <class Tile>
-    CKGEN_HD TileChannels(const BwdDataArgs& args, const Tile& tile) : last_(tile.group == args.groups - 1) {}
-    CKGEN_HD int k(const BwdDataArgs& args) const { return last_ ? args.merged.last_k : args.k; }
+    CKGEN_HD TileChannels(const BwdDataArgs& args, const Tile& tile)
+        : last_(tile.group == args.groups - 1), k_(last_ ? args.merged.last_k : args.k) {}
+    CKGEN_HD int k(const BwdDataArgs&) const { return k_; }
     CKGEN_HD int n(const BwdDataArgs& args) const { return last_ ? args.merged.last_c : args.n; }
 
 private:
     bool last_;
+    int k_;  // a main loop that chooses between the arguments again waits for a vector load
 };
 
 // One sub-GEMM, as kernels take it.
