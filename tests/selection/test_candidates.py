@@ -201,12 +201,15 @@ def test_few_channels_per_group_take_merged_groups() -> None:
 
 
 def test_few_output_channels_take_exchanged_operands() -> None:
-    """In set default, by the rule (gfx908) and by the model: where the input has many channels, the output few and the filter taps."""
+    """In set default, by the rule (gfx908) and by the model: where the input has many channels, the output few and the
+    filter taps."""
     expansion = default_expansion()
     members = frozenset(expansion.sets["default"])
     own = tuple(i for i in expansion.instances if i.name in members)
 
-    def pick(k: int, c: int, taps: int, stride: int = 1, layout: str = WEIGHT_LAYOUTS[1], arch: str = "gfx908") -> Instance:
+    def pick(
+        k: int, c: int, taps: int, stride: int = 1, layout: str = WEIGHT_LAYOUTS[1], arch: str = "gfx908"
+    ) -> Instance:
         sizes = {"batch": 8, "k": k, "c": c, "stride": stride, "pad": taps // 2}
         problem = make_problem(**sizes, filter=(taps, taps), input=(64, 64))
         choices = chain(problem, "f16", layout, arch, own, (), operation=BWD_WEIGHT)
