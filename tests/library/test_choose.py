@@ -17,7 +17,7 @@ from ckgen.conv.notation import problem_fields
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
-from ckgen.library.c_api import LibraryError, UnsupportedProblem
+from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.operations.operation import OPERATIONS, Operation
 from ckgen.problems.sets import load_problems
@@ -153,6 +153,17 @@ def test_alignment_of_addresses_counts(host_library: Library) -> None:
     described = host_library.describe(name, problem)
     odd = host_library.candidates_for(described, "f16", layout, None, ((1 << 20) + 2, 2 << 20, 3 << 20))
     assert odd and all(host_library.instance(choice.name).b_vector == 1 for choice in odd)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "gfx942", "host"])
+def test_a_filter_that_is_larger_than_the_image_is_refused(host_library: Library, arch: str) -> None:
+    """The C API accepts any lengths; these give an empty output, and sums of no term."""
+    problem = make_problem(batch=2, k=32, c=32, filter=(3, 3), input=(9, 9))
+    for operation in OPERATIONS.values():
+        described = CProblem.make(problem, operation.home(2), 1)
+        described.in_lengths[3] = described.in_lengths[4] = 2
+        with pytest.raises(UnsupportedProblem):
+            host_library.candidates_for(described, "f16", operation.home(2), arch, (0, 0, 0))
 
 
 def test_a_dtype_that_no_instance_has_is_refused_in_words(host_library: Library) -> None:

@@ -78,8 +78,9 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
 Timed fastest(const InstanceFields& i, const Device& device, const Row& row, const Roles& roles, const Extents& own,
               const Sizes& p) {
     Numbers numbers = numbers_of(i, roles, own, p);
-    const int64 least = i.splits ? divide_up(own.k, i.weight_rows > 0 ? i.weight_rows : own.k) : 1;
-    const int64 most = i.splits ? std::min<int64>(divide_up(own.k, i.k_per_block), kMostSplits) : 1;
+    const int64 terms = std::max<int64>(own.k, 1);  // an empty output; instances refuse it
+    const int64 least = i.splits ? divide_up(terms, i.weight_rows > 0 ? i.weight_rows : terms) : 1;
+    const int64 most = i.splits ? std::min<int64>(divide_up(terms, i.k_per_block), kMostSplits) : 1;
     std::pair<double, int64> best{std::numeric_limits<double>::infinity(), least};
     const auto compare = [&](int64 factor) {
         numbers.split_k = static_cast<double>(factor);
