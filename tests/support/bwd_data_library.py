@@ -28,35 +28,15 @@ from tests.support.objects import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/data/bwd_data_host"
+
+
+def _sources_in(folder: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{path.stem}" for path in sorted((ROOT / "templates/src" / folder).glob("*.cpp")))
+
+
 # Argument, plan and run functions of both operations.
-PLANNED_SOURCES = (
-    *(
-        "op/planned",
-        "op/runner",
-        "kernels/repack",
-        "kernels/weight_copy",
-        "plan/plan",
-        "plan/problem_checks",
-        "plan/memory_overlap",
-    ),
-    *("plan/bwd_weight_plan", "plan/bwd_weight_split", "plan/bwd_data_plan", "plan/bwd_data_fusion"),
-    "plan/bwd_data_groups",
-    "plan/bwd_data_taps",
-    "plan/fusion_checks",
-    *(
-        "plan/bwd_data_halo",
-        "plan/bwd_data_depthwise",
-        "plan/bwd_weight_depthwise",
-        "plan/depthwise_checks",
-        "plan/bwd_data_tma",
-        "plan/repack_plan",
-        "plan/tile_work",
-    ),
-)
-RUNTIME = (
-    *PLANNED_SOURCES,
-    *("host/bank_conflicts", "host/matrix_units", "host/runtime", "host/stacks", "host/thread", "host/tma"),
-)
+PLANNED_SOURCES = ("op/planned", "op/runner", "kernels/repack", "kernels/weight_copy", *_sources_in("plan"))
+RUNTIME = (*PLANNED_SOURCES, *_sources_in("host"))
 LAYOUTS = {1: "NWGC/GKXC/NWGK", 2: "NHWGC/GKYXC/NHWGK", 3: "NDHWGC/GKZYXC/NDHWGK"}
 _Six, _Three = ctypes.c_int64 * 6, ctypes.c_int64 * 3
 
