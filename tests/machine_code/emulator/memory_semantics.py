@@ -85,16 +85,17 @@ def _global() -> Iterator[Semantics]:
             start = "global_store_" + _of(archs, "dword", "b32") + " v[2:3], v11, off offset:32\n\t"
             load = "\n\t$wait\n\tglobal_load_" + _of(archs, "dword", "b32") + " v20, v[2:3], off offset:32"
             for form, end in (("global", ", off offset:34"), ("flat", " offset:34")):
-                text = f"{_TARGET[archs]}{start}@{form}_store_{_of(archs, old, new)} v[2:3], v10{end}{load}"
-                yield _memory(text, _stored(mask), archs)
+                for name, shift in ((_of(archs, old, new), 0), (_of(archs, f"{old}_d16_hi", f"d16_hi_{new}"), 16)):
+                    text = f"{_TARGET[archs]}{start}@{form}_store_{name} v[2:3], v10{end}{load}"
+                    yield _memory(text, _stored(mask, shift), archs)
         high = f"@global_load_{_of(archs, 'short_d16_hi', 'd16_hi_b16')} v20, v1, s[4:5] offset:4"
         yield _memory(high, lambda x: [U(0x5A5A) | x[1] << U(16)], archs)
         low = f"@global_load_{_of(archs, 'short_d16', 'd16_b16')} v20, v1, s[4:5] offset:4"
         yield _memory(low, lambda x: [U(0x5A5A0000) | x[1] & U(0xFFFF)], archs)
 
 
-def _stored(mask: int) -> Callable[[Words], list[Values]]:
-    return lambda x: [x[1] & U(~(mask << 16) & 0xFFFFFFFF) | (x[0] & U(mask)) << U(16)]
+def _stored(mask: int, shift: int = 0) -> Callable[[Words], list[Values]]:
+    return lambda x: [x[1] & U(~(mask << 16) & 0xFFFFFFFF) | (x[0] >> U(shift) & U(mask)) << U(16)]
 
 
 def _buffers() -> Iterator[Semantics]:
