@@ -22,6 +22,7 @@ from ckgen.text.reading import read_text
 SPEC_START = "start with `version: 1` and `groups:`; `ckgen init` writes a spec"
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
+TOO_DEEP = f"values are nested more than {MAX_DEPTH} deep"
 MAX_VALUES = 50_000  # after expanding aliases: an alias bomb of a few lines has billions
 MAX_CHARACTERS = 2_000  # per value: no spec needs more, and messages repeat values
 
@@ -170,7 +171,7 @@ class _Reader:
     def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
         place = self._place(event)
         if depth > MAX_DEPTH:
-            self.report(place, "nesting", f"values are nested more than {MAX_DEPTH} deep")
+            self.report(place, "nesting", TOO_DEEP)
             raise _Stop
         if isinstance(event, yaml.AliasEvent):
             return self._alias(str(event.anchor), place)
@@ -274,6 +275,8 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> Diagnostic:
         mark = error.problem_mark
         place = Place(name, mark.line + 1, mark.column + 1)
         message = error.problem or "not YAML"
+        if "nesting depth" in message:  # libyaml of PyYAML 6.0.4 looks 1000 brackets ahead, and stops there
+            return Diagnostic(place, "nesting", TOO_DEEP)
         notes: tuple[str, ...] = ()
         if error.context and error.context_mark is not None:
             where = f"{name}:{error.context_mark.line + 1}:{error.context_mark.column + 1}"
