@@ -305,8 +305,8 @@ def run(library: Library, name: str, problem: ConvProblem) -> None:
 BUGS = {
     "no-function-of-sums-that-are-complete": Bug(
         "bwd_weight_store.hpp",
-        "take<D::fused>(thread, base, pass, reinterpret_cast<Wei*>(args_.wei)",
-        "take<false>(thread, base, pass, reinterpret_cast<Wei*>(args_.wei)",
+        "take<D::fused, kExchanges<D>>(thread, base, pass, reinterpret_cast<Wei*>(args_.wei)",
+        "take<false, kExchanges<D>>(thread, base, pass, reinterpret_cast<Wei*>(args_.wei)",
         (),
         PROBLEM,
     ),

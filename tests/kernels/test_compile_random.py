@@ -22,7 +22,7 @@ from tests.support.sweep import run as run_sweep
 from tests.support.sweep.compile import HOST, Way
 from tests.support.sweep.random_instances import FUNCTIONS, kinds, random_instances
 
-SEED, COUNT, RUN_COUNT = 6, 210, 6
+SEED, COUNT, RUN_COUNT = 8, 210, 6
 EXPANSION = random_instances(SEED, COUNT)
 TOOLS = find_toolchain()
 SYNTAX = Way(codegen=False, hipcc=False)
