@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from math import gcd, prod
+from math import prod
 
 from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
+from ckgen.conv.sub_gemms import tilde
 from ckgen.families.counts import ceil_div, saturated
 from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import NVIDIA_ARCHES
@@ -83,7 +84,7 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
 
 def _sub_gemms(problem: ConvProblem) -> int:
     """Matrix products into which strides divide backward data; a tap belongs to one of them."""
-    return prod(stride // gcd(stride, step) for stride, step in zip(problem.strides, problem.dilations, strict=True))
+    return prod(map(tilde, problem.strides, problem.dilations))
 
 
 def _breaks_lines(instance: Instance, problem: ConvProblem, tensor: TensorName) -> int:
@@ -104,8 +105,7 @@ def _passes(instance: Instance, problem: ConvProblem) -> int:
         return 0
     taps = list(problem.filter)
     if OPERATIONS[instance.operation].merged.k:
-        axes = zip(taps, problem.strides, problem.dilations, strict=True)
-        taps = [ceil_div(count, stride // gcd(stride, step)) for count, stride, step in axes]
+        taps = list(map(ceil_div, taps, map(tilde, problem.strides, problem.dilations)))
     units = (1, 1, *unit)[-problem.ndim :]
     return saturated((problem.k, *map(ceil_div, taps, units)))
 
