@@ -70,6 +70,7 @@ PROBLEMS = {
 NARROW = {
     "one group": make_problem(batch=2, k=20, c=36, filter=[3, 3], input=[9, 10], stride=[1, 2], pad=1),
     "groups": make_problem(groups=3, batch=2, k=8, c=12, filter=[3, 3], input=[7, 9], pad=1),
+    "squeeze and excite": make_problem(batch=64, k=672, c=28, filter=[1, 1], input=[1, 1]),
     "many channels": make_problem(batch=2, k=132, c=132, filter=[1, 3], input=[6, 9], pad=[0, 1]),
     "1d": make_problem(groups=2, batch=3, k=40, c=20, filter=[3], input=[50], stride=2, dilation=2, pad=2),
     "3d": make_problem(batch=2, k=12, c=28, filter=[3, 3, 3], input=[5, 4, 6], stride=[1, 2, 2], pad=1),
@@ -111,7 +112,7 @@ def test_wavelet_tma_is_right(library: Library, name: str) -> None:
 @pytest.mark.parametrize("name", NARROW)
 def test_tf32_takes_channels_in_multiples_of_four(library: Library, name: str) -> None:
     for instance in (i for i in TF32S if i.ndim == NARROW[name].ndim):
-        for split_k in (1, 3, -1):
+        for split_k in (1, 3, 9, -1):
             run(library, instance.name, NARROW[name], split_k)
 
 

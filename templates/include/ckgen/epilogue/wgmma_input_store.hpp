@@ -75,13 +75,14 @@ public:
     }
     // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
+        const int column = 8 * block + lane_ % 4 * 2;
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half) {
             const int row = lane_ / 4 + 8 * half;
             const int64 offset = offset_of_row(row);
             const Place at = place_of_row(row);
-            if(offset != kNone && 8 * block < columns_)
-                write<2>(at, offset, 8 * block + lane_ % 4 * 2, {acc[2 * half], acc[2 * half + 1]});
+            if(offset != kNone && column < columns_)
+                write<2>(at, offset, column, {acc[2 * half], acc[2 * half + 1]});
         }
     }
 
