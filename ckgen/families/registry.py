@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckgen.families.depthwise import DEPTHWISE
+from ckgen.families.depthwise_tma import DEPTHWISE_TMA
 from ckgen.families.dl import DL
 from ckgen.families.family import Family
 from ckgen.families.halo import HALO
@@ -13,7 +14,8 @@ from ckgen.families.wmma import WMMA
 from ckgen.operations.operation import OPERATIONS
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE)
+    family.name: family
+    for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE, DEPTHWISE_TMA)
 }
 RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))
 DERIVED_NAMES: tuple[str, ...] = tuple(

@@ -115,8 +115,9 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
             return refuse("tma-limits", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                             " is more than the 8 a tensor map can describe");
     }
+    const auto boxes_apart = [&](int index) { return p.in.strides[index] * (index == 0 ? t.groups_per_block : 1); };
     for(int index = 0; index < 3 + p.ndim; ++index)
-        if(index != 2 && p.in.lengths[index] > 1 && p.in.strides[index] * t.elem_bytes % 16 != 0)
+        if(index != 2 && p.in.lengths[index] > 1 && boxes_apart(index) * t.elem_bytes % 16 != 0)
             return refuse("tma-limits", "an input stride of " + number(p.in.strides[index]) +
                                             " elements is not a multiple of 16 bytes");
     if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
@@ -131,13 +132,29 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
     return {};
 }
 
-// Family halo takes filters of 3x3, strides of 1 or 2, adjacent groups with exactly the tile's channels (or any number
-// of channels where a workgroup has 64 channels of one group), and rows short enough for its rings.
+// Refuses filters that family halo does not take: it has 3x3 taps. A workgroup of family depthwise_tma has a warp for
+// each of their parts.
+std::string check_halo_filter(const HaloLimits& halo, const Problem& p) {
+    const auto taps = [&](int d) { return p.wei.lengths[3 + d]; };
+    if(halo.unit_taps > 0) {
+        const int64 parts = divide_up(taps(0), halo.unit_rows) * divide_up(taps(1), halo.unit_taps);
+        return parts <= halo.warps ? ""
+                                   : refuse("halo-filter", "the filter has " + number(parts) + " parts of " +
+                                                               number(halo.unit_rows) + "x" + number(halo.unit_taps) +
+                                                               " taps, more than " + number(halo.warps));
+    }
+    for(int d = 0; d < p.ndim; ++d)
+        if(taps(d) != kHaloTaps)
+            return refuse("halo-filter", "the filter has " + number(taps(d)) + " taps in a dimension, not 3");
+    return "";
+}
+
+// Families halo and depthwise_tma take strides of 1 or 2, adjacent groups with exactly the tile's channels (or any
+// number of channels where a workgroup has 64 channels of one group), and rows short enough for their rings.
 std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
+    if(const std::string reason = check_halo_filter(t.halo, p); !reason.empty())
+        return reason;
     for(int d = 0; d < p.ndim; ++d) {
-        if(p.wei.lengths[3 + d] != kHaloTaps)
-            return refuse("halo-filter",
-                          "the filter has " + number(p.wei.lengths[3 + d]) + " taps in a dimension, not 3");
         if(p.strides[d] > (t.halo.strips ? 1 : 2))
             return refuse("halo-stride",
                           "stride " + number(p.strides[d]) + " is not 1" + (t.halo.strips ? "" : " or 2"));
@@ -151,9 +168,10 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
     };
     std::string reason;
     if(t.groups_per_block > 1) {
-        reason = beside("input", p.in, t.n_per_block);
+        const bool depthwise = t.halo.unit_taps > 0;  // whose tile is taps by groups
+        reason = beside("input", p.in, depthwise ? 1 : t.n_per_block);
         if(reason.empty())
-            reason = beside("output", p.out, t.m_per_block);
+            reason = beside("output", p.out, depthwise ? 1 : t.m_per_block);
     }
     if(reason.empty() && halo_steps(t, p) == 0)
         reason = refuse("halo-rows",

@@ -74,9 +74,12 @@ int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {
                                buffered_bytes(t, p)};
         return p.out.lengths[1] * halo_strips(shape, t.halo.strip_limits()).per_image;
     }
-    const HaloShape shape = halo_shape(length(p.out.lengths[3]), length(p.out.lengths[4]), length(p.strides[0]),
-                                       length(p.strides[1]), length(p.dilations[0]), length(p.dilations[1]));
-    const HaloGeometry rings = halo_geometry(shape, t.halo);
+    int32 out[2], filter[2], stride[2], dilation[2];
+    for(int d = 0; d < 2; ++d) {
+        out[d] = length(p.out.lengths[3 + d]), filter[d] = length(p.wei.lengths[3 + d]);
+        stride[d] = length(p.strides[d]), dilation[d] = length(p.dilations[d]);
+    }
+    const HaloGeometry rings = halo_geometry(t.halo.shape(out, filter, stride, dilation), t.halo);
     return rings.lds_bytes > 0 ? p.out.lengths[1] * rings.steps_per_image : 0;
 }
 
@@ -90,7 +93,8 @@ int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
 bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     // Boxes begin at multiples of 16 bytes in the channels of all groups.
     const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
-    const bool boxes = aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0]));
+    const bool boxes = aligned(p.out.position_stride(p.ndim)) &&
+                       (p.groups() == 1 || aligned(p.out.strides[0] * t.groups_per_block));
     return t.tma && !t.copies_planes() && !boxes && buffered_bytes(t, p) == 0;
 }
 

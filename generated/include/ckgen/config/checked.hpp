@@ -64,6 +64,16 @@ struct CheckedBwdWeightDepthwise : BwdWeightDepthwiseDerivedOf<Config> {
     static_assert(sizeof(BwdWeightDepthwiseRules<BwdWeightDepthwiseDerivedOf<Config>>) > 0, "instantiates the rules");
 };
 
+// grouped_conv_bwd_weight, family depthwise_tma.
+template <class Config>
+using BwdWeightDepthwiseTmaDerivedOf = WithWeightFunction<DepthwiseTmaDerived<Config, operations::BwdWeight>>;
+template <class Config>
+struct CheckedBwdWeightDepthwiseTma : BwdWeightDepthwiseTmaDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightDepthwiseTmaRules<BwdWeightDepthwiseTmaDerivedOf<Config>>) > 0, "instantiates the rules");
+    // For one architecture, where LDS size and matrix instruction are known.
+    static_assert(sizeof(BwdWeightDepthwiseTmaArchRules<BwdWeightDepthwiseTmaDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+};
+
 // grouped_conv_bwd_data, family xdl or wavelet.
 template <class Config>
 using BwdDataDerivedOf = WithFunction<Derived<Config, operations::BwdData>>;

@@ -401,4 +401,39 @@ struct DepthwiseDerived : Config {
     static constexpr int lds_bytes = max_of(16384, block_size * a_vector * 4);  // Bytes of LDS a workgroup allocates: for weights, or for the sums of all threads.
 };
 
+// Family depthwise_tma. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
+struct DepthwiseTmaDerived : Config {
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
+    using In = typename Config::DataType::In;
+    using Wei = typename Config::DataType::Wei;
+    using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
+    using Config::a_vector;
+    using Config::load_waves;
+    using Config::m_per_block;
+    using Config::math_waves;
+    using Config::stages;
+    static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int matrix_unit = 0;
+    static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
+    static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
+    static constexpr int acc_registers = a_vector * stages * m_per_block;  // Accumulator registers per lane.
+    static constexpr int lds_bytes = 232448;  // Bytes of LDS a workgroup allocates; the sums reuse the rings' memory.
+    static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
+};
+
 }  // namespace ckgen

@@ -412,6 +412,41 @@ struct BwdWeightDepthwiseArchRules {
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
 };
 
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
+// family depthwise_tma.
+template <class D>
+struct BwdWeightDepthwiseTmaRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto generic = D::generic;
+    static constexpr auto ndim = D::ndim;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto stages = D::stages;
+    static constexpr auto acc_registers = D::acc_registers;
+    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-tma-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
+    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-tma-spec: conv_spec is Default and the instance not generic");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "depthwise-tma-layout: the layout has two dimensions with the groups beside each other, as in NHWGC");
+    static_assert(load_waves == 1 && math_waves == 4 && m_per_xdl == 1, "depthwise-tma-waves: one wave loads, four multiply, and there is no matrix atom");
+    static_assert(n_per_block * elem_bytes == 128 && a_vector * elem_bytes == 4 && b_vector == 1 && c_vector == 1, "depthwise-tma-tile: the tile has 64 groups of 16 bits or 32 of 32, a lane four bytes of them");
+    static_assert(m_per_block >= 1 && stages >= 1 && stages <= 9 && acc_registers <= 64, "depthwise-tma-registers: the sums of a lane and as many values of the input fit its registers");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdWeightDepthwiseTmaArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
+};
+
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family xdl or wavelet.
 template <class D>

@@ -15,7 +15,7 @@ namespace ckgen::conv {
 inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory: 64 channels, swizzled
 inline constexpr int kHaloMaxBox = 256;  // most rows and columns of a TMA box
 
-// Inputs of the rings' shape: 2D, filter 3x3. Lengths in positions.
+// Inputs of the rings' shape, in two dimensions. Lengths in positions.
 struct HaloShape {
     int rows, columns;              // positions at which the taps are applied
     int ring_rows, ring_columns;    // residues of rows and of columns that have a ring of their own
@@ -23,19 +23,17 @@ struct HaloShape {
     int shared_columns = 0;         // zeros after a row that also serve as the zeros before the next row
 };
 
-// The shape for backward weight, where taps are applied at the positions of the output.
-CKGEN_HD constexpr HaloShape halo_shape(int rows, int columns, int stride_rows, int stride_columns, int dilation_rows,
-                                        int dilation_columns) {
-    const int outer = kHaloTaps - 1;
-    return {rows,
-            columns,
-            stride_rows,
-            stride_columns,
-            outer * dilation_rows / stride_rows,
-            outer * dilation_columns / stride_columns};
-}
-CKGEN_HD constexpr HaloShape halo_shape(const BwdWeightArgs& p) {
-    return halo_shape(p.out_length[0], p.out_length[1], p.stride[0], p.stride[1], p.dilation[0], p.dilation[1]);
+// The shape for backward weight, where taps are applied at the positions of the output. `unit_taps`: the taps of a
+// filter row are rounded up to a multiple of it.
+CKGEN_HD constexpr HaloShape halo_shape(const int32* length, const int32* filter, const int32* stride,
+                                        const int32* dilation, int unit_taps) {
+    const int taps = ceil_div(filter[1], unit_taps) * unit_taps;
+    return {length[0],
+            length[1],
+            stride[0],
+            stride[1],
+            (filter[0] - 1) * dilation[0] / stride[0],
+            (taps - 1) * dilation[1] / stride[1]};
 }
 
 // `positions`: output positions that the math warps process at once; `out_pitch`: bytes per output position in shared
@@ -46,7 +44,17 @@ struct HaloLimits {
     bool buffers = false;             // the strips' output rows may pass through a buffer
     int64 step_bytes = 227 * 1024;    // limit for the bytes of a step in a ring
     int64 latency_bytes = 48 * 1024;  // bytes in flight that hide the memory latency
+    // Family depthwise_tma: taps of a filter row and filter rows that a warp multiplies, and warps. Else the filter has
+    // three rows of three taps.
+    int unit_taps = 0, unit_rows = 0, warps = 0;
 
+    CKGEN_HD constexpr HaloShape shape(const int32* length, const int32* filter, const int32* stride,
+                                       const int32* dilation) const {
+        return halo_shape(length, filter, stride, dilation, unit_taps > 0 ? unit_taps : 1);
+    }
+    CKGEN_HD constexpr HaloShape shape(const BwdWeightArgs& p) const {
+        return shape(p.out_length, p.filter, p.stride, p.dilation);
+    }
     CKGEN_HD constexpr StripLimits strip_limits() const { return {out_pitch, stages, lds_bytes, buffers}; }
 };
 

@@ -14,17 +14,9 @@
 #include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
-#include "ckgen/pipeline/halo_walk.hpp"
-#include "ckgen/platform/tma.hpp"
+#include "ckgen/pipeline/halo_load.hpp"
 
 namespace ckgen::pipeline {
-
-template <class D>
-struct HaloArgs {
-    platform::TensorMap out, in;     // boxes of a step's rows; see HaloFamily
-    typename D::KernelArgs problem;  // k_tiles counts steps
-    conv::HaloGeometry rings;
-};
 
 template <class D>
 struct HaloKernel {
@@ -36,7 +28,7 @@ struct HaloKernel {
     static constexpr int in_channels = 64;
     static constexpr int out_channels = D::out_pitch / 2;
     static constexpr conv::HaloLimits limits{D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
-    static constexpr int barrier_bytes = D::stages * 16;
+    static constexpr int barrier_bytes = D::stages * StageBarriers::stage_barrier_bytes;
     static constexpr int load_threads = D::launch_threads - D::block_size;
     static constexpr int side = conv::kHaloTaps;
     static constexpr int taps = side * side;
@@ -51,45 +43,7 @@ struct HaloKernel {
     using Positions = atom::SwizzledRows<T, 64>;
     static_assert(Positions::pitch == conv::kHaloPitch && Positions::pitch == D::out_pitch, "both are swizzled alike");
 
-    // Addresses in shared memory: the rings, one per pair of residues; the output rows; and at the very end, where the
-    // products are not written, the barriers. Nothing may be stored to an mbarrier's address while it is one, even
-    // after its last phase (PTX ISA 9.0, 9.7.13.15.8).
-    struct Rings {
-        uint32 in;
-        StageRing out;
-
-        CKGEN_DEVICE Rings(const Args& args, uint32 start)
-            : in((start + 1023u) & ~1023u),
-              out(in + bytes(args.rings.ring_bytes * args.problem.stride[0] * args.problem.stride[1]),
-                  args.rings.slot_bytes, args.rings.stages, start + bytes(lds_bytes - barrier_bytes)) {}
-        static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
-    };
-
-    struct LoadRole {
-        static CKGEN_DEVICE void run(const Args& args, const Rings& rings, const conv::BwdWeightTile& tile) {
-            const conv::BwdWeightArgs& p = args.problem;
-            const conv::HaloGeometry& g = args.rings;
-            const int in_channel = tile.group * p.c + tile.n_first;
-            const int out_channel = tile.group * static_cast<int>(p.out_group_bytes / 2) + tile.m_first;
-            const int block_bytes = g.rows * g.plane * conv::kHaloPitch;
-            const int step_bytes = block_bytes * p.stride[0] * p.stride[1] + g.rows * g.plane * D::out_pitch;
-            const HaloShare share(g, tile.k_tile_first, tile.k_tile_first + tile.k_tiles);
-            HaloWalk walk(g, rings.out, share.first);
-            for(int i = 0; i < share.count; ++i, walk.next(g)) {
-                const uint32 full = walk.ring.full();
-                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);
-                platform::mbarrier_expect(full, step_bytes);
-                uint32 target = rings.in + Rings::bytes(walk.block * block_bytes);
-                const int row = walk.step * g.rows;
-                for(int y = 0; y < p.stride[0]; ++y)
-                    for(int x = 0; x < p.stride[1]; ++x, target += Rings::bytes(g.ring_bytes))
-                        platform::tma_load_nd(target, args.in, full, in_channel, x - p.pad[1],
-                                              row * p.stride[0] + y - p.pad[0], walk.image);
-                platform::tma_load_nd(walk.ring.data(), args.out, full, out_channel, 0, row - g.lead_rows, walk.image);
-            }
-            platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
-        }
-    };
+    using Rings = HaloRings;
 
     // Each warp owns 16 input channels (8 channels and two taps where paired), all output columns, and every
     // `shares`-th group of 16 positions.
@@ -283,7 +237,7 @@ struct HaloKernel {
     };
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
-        const Rings rings(args, platform::lds_start());
+        const Rings rings(args, platform::lds_start(), lds_bytes);
         const auto tile = conv::BwdWeightTile::of_block<D>(args.problem, thread.block_id());
         const int id = thread.thread_id();
         // Bytes that no TMA load has written yet are multiplied by zeros of B, so they must not be NaN.
@@ -300,7 +254,7 @@ struct HaloKernel {
             if constexpr(moves_registers)
                 platform::setmaxnreg_dec<40>();
             if(id == 0)
-                LoadRole::run(args, rings, tile);
+                HaloLoadRole<D>::run(args, rings, tile);
         } else {
             if constexpr(moves_registers)
                 platform::setmaxnreg_inc<232>();

@@ -58,6 +58,7 @@ TensorMap encoded(const char* name, CUresult (*encode)(CUtensorMap*, Parameters.
 template <class T>
 constexpr CUtensorMapDataType tensor_map_type() {
     return IsSame<T, half_t>::value   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+           : IsSame<T, float>::value  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
            : IsSame<T, tf32_t>::value ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
                                       : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
@@ -87,7 +88,8 @@ TensorMap box_map(const void* base, const BoxMap& m) {
                               extent(m.box_rows * m.row_step), 1};
     const cuuint32_t steps[] = {1, extent(m.column_step), extent(m.row_step), 1};
     const int row_bytes = m.box_channels * static_cast<int>(sizeof(T));
-    const CUtensorMapSwizzle swizzle = row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+    const CUtensorMapSwizzle swizzle = m.plain            ? CU_TENSOR_MAP_SWIZZLE_NONE
+                                       : row_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
                                        : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                          : CU_TENSOR_MAP_SWIZZLE_NONE;
     return encoded("cuTensorMapEncodeTiled", encode, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides,

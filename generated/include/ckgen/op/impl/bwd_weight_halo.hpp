@@ -3,8 +3,7 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
-#include "ckgen/op/impl/bwd_weight.hpp"
-#include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/op/impl/halo_boxes.hpp"
 #include "ckgen/pipeline/halo.hpp"
 #if !CKGEN_PLATFORM_HOST
 #include "ckgen/pipeline/halo_wgmma.hpp"
@@ -43,7 +42,7 @@ using AnyHaloKernel = typename HaloKernelOf<D>::Kernel;
 
 namespace ckgen::instances {
 
-struct BwdWeightHalo : TmaFamily<BwdWeightFamily> {
+struct BwdWeightHalo : HaloBoxes {
     template <class Config>
     using Checked = CheckedBwdWeightHalo<Config>;
     template <class D>
@@ -54,7 +53,7 @@ struct BwdWeightHalo : TmaFamily<BwdWeightFamily> {
 
     template <class D>
     static conv::BwdWeightTraits traits() {
-        conv::BwdWeightTraits traits = TmaFamily::traits<D>();
+        conv::BwdWeightTraits traits = HaloBoxes::traits<D>();
         traits.groups_per_block = D::groups_per_block;
         traits.halo = {D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
         if constexpr(D::m_per_xdl == 64) {
@@ -71,18 +70,13 @@ struct BwdWeightHalo : TmaFamily<BwdWeightFamily> {
         describe<Kernel>(p, args);
         return args;
     }
-    template <class Kernel>
-    static uint32 workgroups(uint32 blocks, const typename Kernel::Args&) {
-        return blocks;
-    }
-
 private:
     template <class Kernel, class D>
     static void describe(const conv::BwdWeightArgs& p, pipeline::HaloArgs<D>& args) {
         using T = typename Kernel::T;
-        args.rings = conv::halo_geometry(conv::halo_shape(p), Kernel::limits);
-        args.in = platform::box_map<T>(p.in, in_box(p, Kernel::in_channels, args.rings.plane, args.rings.rows));
-        args.out = platform::box_map<T>(p.out, out_box(p, Kernel::out_channels, args.rings.plane, args.rings.rows));
+        args.rings = conv::halo_geometry(Kernel::limits.shape(p), Kernel::limits);
+        args.in = platform::box_map<T>(p.in, in_box<T>(p, Kernel::in_channels, args.rings.plane, args.rings.rows));
+        args.out = platform::box_map<T>(p.out, out_box<T>(p, Kernel::out_channels, args.rings.plane, args.rings.rows));
     }
 
 #if CKGEN_PLATFORM_HOST
@@ -95,45 +89,14 @@ private:
         args.strips = conv::halo_strips(conv::strip_shape(p, Kernel::limits), Kernel::limits);
         const int plane = args.strips.plane;
         const int out_rows = args.strips.rows + (conv::kHaloTaps - 1) * p.dilation[0];
-        args.in = platform::box_map<T>(p.in, in_box(p, Kernel::in_channels, plane, args.strips.rows));
+        args.in = platform::box_map<T>(p.in, in_box<T>(p, Kernel::in_channels, plane, args.strips.rows));
         if(args.strips.buffer_bytes > 0)
             return;
-        args.out = platform::box_map<T>(p.out, out_box(p, Kernel::out_channels, plane, out_rows));
+        args.out = platform::box_map<T>(p.out, out_box<T>(p, Kernel::out_channels, plane, out_rows));
         if constexpr(Kernel::rest_channels > 0)
-            args.rest = platform::box_map<T>(p.out, out_box(p, Kernel::rest_channels, plane, out_rows));
+            args.rest = platform::box_map<T>(p.out, out_box<T>(p, Kernel::rest_channels, plane, out_rows));
     }
 #endif
-
-    static platform::BoxMap in_box(const conv::BwdWeightArgs& p, int channels, int columns, int rows) {
-        return {(p.groups - 1) * p.in_group_bytes / 2 + p.c,
-                p.in_length[1],
-                p.in_length[0],
-                images_of(p),
-                p.in_stride_bytes[1],
-                p.in_stride_bytes[0],
-                p.in_image_bytes,
-                channels,
-                columns,
-                rows,
-                p.stride[1],
-                p.stride[0]};
-    }
-    static platform::BoxMap out_box(const conv::BwdWeightArgs& p, int channels, int columns, int rows) {
-        const int64 row_bytes = int64{p.out_row_bytes} * p.out_length[1];
-        return {(p.groups - 1) * p.out_group_bytes / 2 + p.m,
-                p.out_length[1],
-                p.out_length[0],
-                images_of(p),
-                p.out_row_bytes,
-                row_bytes,
-                row_bytes * p.out_length[0],
-                channels,
-                columns,
-                rows,
-                1,
-                1};
-    }
-    static int64 images_of(const conv::BwdWeightArgs& p) { return p.k / (p.out_length[0] * p.out_length[1]); }
 #endif
 };
 

@@ -1,0 +1,216 @@
+"""Family depthwise_tma: groups of one channel on Hopper; TMA brings each row of both tensors to shared memory once.
+
+`tile` is the taps of a filter row that a warp multiplies by the groups of a workgroup; `stages` are the filter rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, prod
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.problem import ConvProblem
+from ckgen.families.bulk_copy import (
+    BLOCK_SIZE,
+    C_BYTES,
+    ELEM_BYTES,
+    LAUNCH_THREADS,
+    NDIM,
+    WAVE,
+    BulkCopy,
+)
+from ckgen.families.counts import ceil_div
+from ckgen.families.family import Coverage
+from ckgen.families.fields import Fields
+from ckgen.families.formulas import AS_STORED, Value
+from ckgen.families.rule import Rule
+from ckgen.families.shared_rules import COPY_ATOM, LDS_BYTES
+from ckgen.families.tile_cost import Bound, Code, TileBytes, Work, slowest
+from ckgen.families.vectors import Shape, Width
+from ckgen.hardware.archs import NVIDIA_ARCHES, find_warpgroup_atom
+from ckgen.hardware.compute_units import Rates
+from ckgen.operations.operation import BWD_WEIGHT
+
+SHARED_BYTES = 227 * 1024  # all shared memory of sm_90a: the problem determines the shape of the rings
+POSITION_BYTES = 128  # of the groups of a workgroup: one line of the cache, four bytes per lane
+LANE_BYTES = 4
+MATH_WAVES = 4
+POSITIONS = 16  # about, of a row that a warp walks along
+
+DERIVED = (
+    NDIM,
+    ELEM_BYTES,
+    AS_STORED,
+    C_BYTES,
+    BLOCK_SIZE,
+    LAUNCH_THREADS,
+    Value("acc_registers", "Accumulator registers per lane.", "a_vector * stages * m_per_block"),
+    Value("lds_bytes", "Bytes of LDS a workgroup allocates; the sums reuse the rings' memory.", f"{SHARED_BYTES}"),
+    WAVE,
+)
+REASONS = {
+    "k_per_block": f"by rule: a warp walks along about {POSITIONS} positions of a row",
+    "m_per_xdl": "by rule: there is no matrix atom, a lane multiplies single values",
+    "load_waves": "by rule: one thread of one wave issues all copies",
+    "math_waves": "by rule: eight warps, with up to 204 registers per thread",
+    "stages": "by rule: three filter rows",
+    "vector": f"by rule: {LANE_BYTES} bytes of groups per lane; single weights",
+    "small": f"by rule: {LANE_BYTES} bytes of groups per lane; single weights",
+}
+RULES: tuple[Rule, ...] = (
+    LDS_BYTES,
+    Rule(
+        id="depthwise-tma-dtype",
+        scope="domain",
+        condition="elem_bytes >= 2 and as_stored == 1",
+        sentence="tensors are f16, bf16 or f32, and their elements are multiplied as they are",
+        message="{family} has no {dtype} instances",
+        help="use f16, bf16, f32 or bf16_f32_bf16",
+        reason="Lanes multiply elements as f32, which int8 would overflow, straight from memory without rounding them.",
+        blame=("dtype",),
+    ),
+    Rule(
+        id="depthwise-tma-spec",
+        scope="domain",
+        condition="not pointwise and not generic",
+        sentence="conv_spec is Default and the instance not generic",
+        message="{family} has no generic instances and no conv_spec but Default",
+        help="use conv_spec Default and leave `generic` out",
+        reason="The kernel takes groups of one channel only.",
+        blame=("conv_spec", "generic"),
+    ),
+    Rule(
+        id="depthwise-tma-layout",
+        scope="domain",
+        condition="ndim == 2 and not groups_outermost and channels_last",
+        sentence="the layout has two dimensions with the groups beside each other, as in NHWGC",
+        message="{family} has no layout but NHWGC/GKYXC/NHWGK",
+        help="use NHWGC/GKYXC/NHWGK, or family depthwise",
+        reason="Rows of an image stream through shared memory, the channels of neighbouring groups side by side.",
+        blame=("layout",),
+    ),
+    Rule(
+        id="depthwise-tma-waves",
+        scope="domain",
+        condition=f"load_waves == 1 and math_waves == {MATH_WAVES} and m_per_xdl == 1",
+        sentence="one wave loads, four multiply, and there is no matrix atom",
+        message="{load_waves} load and {math_waves} math waves, m_per_xdl {m_per_xdl}",
+        help="leave `m_per_xdl` and `wave_ratio` out",
+        reason="One thread issues all copies; eight warps can have the registers for the sums of all taps.",
+        blame=("wave_ratio", "m_per_xdl"),
+    ),
+    Rule(
+        id="depthwise-tma-tile",
+        scope="tile",
+        condition=(
+            f"n_per_block * elem_bytes == {POSITION_BYTES} and a_vector * elem_bytes == {LANE_BYTES} and b_vector == 1"
+            " and c_vector == 1"
+        ),
+        sentence="the tile has 64 groups of 16 bits or 32 of 32, a lane four bytes of them",
+        message="the tile is {m_per_block}x{n_per_block} with vectors {a_vector}x{b_vector}x{c_vector}",
+        help="use a tile such as 3x64, for f32 3x32, and leave `vector` out",
+        reason="The 32 lanes of a warp read 128 bytes of a position, which are all banks of shared memory once.",
+        blame=("tile", "vector"),
+    ),
+    Rule(
+        id="depthwise-tma-registers",
+        scope="instance",
+        condition="m_per_block >= 1 and stages >= 1 and stages <= 9 and acc_registers <= 64",
+        sentence="the sums of a lane and as many values of the input fit its registers",
+        message="{m_per_block} taps of {stages} rows need {acc_registers} sums per lane",
+        help="use fewer taps or `stages`; several warps share a larger filter",
+        reason="A multiprocessor has 65536 registers for 320 threads.",
+        blame=("tile", "stages"),
+    ),
+    COPY_ATOM,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DepthwiseTma(BulkCopy):
+    """The family depthwise_tma; its tiles are positions, and it multiplies by vector instructions."""
+
+    rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
+    derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
+    reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
+    single_channel: bool = True
+
+    def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
+        return POSITIONS
+
+    def m_per_xdl(self, n_per_block: int) -> int:
+        return 1
+
+    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+        return 1, MATH_WAVES
+
+    def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
+        return self.reason("vector")
+
+    def stages(self, instance: Fields) -> int:
+        return 3
+
+    def home(self, dtype: str) -> Sequence[str]:
+        return tuple(arch for arch in NVIDIA_ARCHES if find_warpgroup_atom(arch, "f16") is not None)
+
+    def has_atom(self, instance: Fields, arch: str) -> bool:
+        return arch in self.home(instance.dtype)
+
+    def takes(self, instance: Fields, problem: ConvProblem) -> bool:
+        """True for groups of one channel whose positions are multiples of 16 bytes, strides of 1 or 2, and filters of
+        at most a part per warp."""
+        if problem.c != 1 or problem.k != 1 or problem.groups * instance.elem_bytes % 16 or max(problem.strides) > 2:
+            return False
+        return _parts(instance, problem) <= 2 * MATH_WAVES
+
+    def splits(self, operation: str) -> bool:
+        return True
+
+    def coverage(self, instance: Fields) -> Coverage:
+        """All taps of the filter. A smaller part of it comes first where several instances take a filter."""
+        taps = instance.m_per_block * instance.stages
+        return Coverage(1, instance.n_per_block, taps, 0, True, True)
+
+    def tile_bytes(self, instance: Fields) -> TileBytes:
+        """Traffic of k_per_block positions: both tensors are copied once; a warp reads a row of the output and `stages`
+        rows of the input."""
+        copied = 2 * instance.k_per_block * POSITION_BYTES
+        return TileBytes(instance.k_per_block * POSITION_BYTES * (instance.stages + 1), copied, copied)
+
+    def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
+        """The work of the busiest compute unit. A tile is k_per_block positions of all groups of a workgroup."""
+        parts, taps = _parts(instance, problem), instance.m_per_block * instance.stages
+        elements = instance.k_per_block * instance.n_per_block
+        lanes = rates.simds * rates.wave / rates.issue_cycles
+        moved = self.tile_bytes(instance)
+        read = instance.k_per_block * POSITION_BYTES * (prod(problem.strides) + 1)
+        resources = (
+            ("vector", parts * elements * (taps + 2 * instance.stages + 2) / lanes),
+            ("lds", parts * moved.read / rates.lds_read_bytes + read / rates.lds_write_bytes),
+            ("load", read / rates.load_bytes),
+        )
+        bound: Bound = slowest(resources, 2 * elements * prod(problem.filter) / (2 * lanes))
+        tiles = ceil(problem.batch * prod(problem.output) / instance.k_per_block / split_k)
+        blocks = ceil(ceil_div(problem.groups, instance.n_per_block) * split_k / rates.units)
+        return Work(blocks, tiles, bound, blocks, instance.n_per_block * prod(problem.filter))
+
+
+def _parts(instance: Fields, problem: ConvProblem) -> int:
+    """Parts of the filter, each of which a warp multiplies."""
+    rows, columns = problem.filter
+    return ceil_div(rows, instance.stages) * ceil_div(columns, instance.m_per_block)
+
+
+def _widths(shape: Shape) -> tuple[int, int, int]:
+    return LANE_BYTES // DTYPES[shape.dtype].elem_bytes, 1, 1
+
+
+DEPTHWISE_TMA = DepthwiseTma(
+    name="depthwise_tma",
+    summary="Hopper's for groups of one channel, by multiply-adds",
+    operations=(BWD_WEIGHT,),
+    widths={BWD_WEIGHT: _widths},
+    struct="DepthwiseTma",
+    header="depthwise_tma",
+)

@@ -1,0 +1,56 @@
+// Copied by ckgen from templates/include/ckgen/op/impl/halo_boxes.hpp. Do not edit; run: ckgen generate
+// The boxes that TMA copies in families halo and depthwise_tma of backward weight: rows of images.
+#pragma once
+
+#include "ckgen/op/impl/bwd_weight.hpp"
+#include "ckgen/op/impl/tma_family.hpp"
+
+namespace ckgen::instances {
+
+struct HaloBoxes : TmaFamily<BwdWeightFamily> {
+#if !CKGEN_DEVICE_PASS
+    template <class Kernel>
+    static uint32 workgroups(uint32 blocks, const typename Kernel::Args&) {
+        return blocks;
+    }
+
+protected:
+    // Boxes of `rows` rows of `columns` positions, `stride` apart, and `channels` channels. T: the type of elements.
+    template <class T>
+    static platform::BoxMap in_box(const conv::BwdWeightArgs& p, int channels, int columns, int rows) {
+        return {(p.groups - 1) * p.in_group_bytes / static_cast<int>(sizeof(T)) + p.c,
+                p.in_length[1],
+                p.in_length[0],
+                images_of(p),
+                p.in_stride_bytes[1],
+                p.in_stride_bytes[0],
+                p.in_image_bytes,
+                channels,
+                columns,
+                rows,
+                p.stride[1],
+                p.stride[0]};
+    }
+    template <class T>
+    static platform::BoxMap out_box(const conv::BwdWeightArgs& p, int channels, int columns, int rows) {
+        const int64 row_bytes = int64{p.out_row_bytes} * p.out_length[1];
+        return {(p.groups - 1) * p.out_group_bytes / static_cast<int>(sizeof(T)) + p.m,
+                p.out_length[1],
+                p.out_length[0],
+                images_of(p),
+                p.out_row_bytes,
+                row_bytes,
+                row_bytes * p.out_length[0],
+                channels,
+                columns,
+                rows,
+                1,
+                1};
+    }
+
+private:
+    static int64 images_of(const conv::BwdWeightArgs& p) { return p.k / (p.out_length[0] * p.out_length[1]); }
+#endif
+};
+
+}  // namespace ckgen::instances
