@@ -57,28 +57,30 @@ REASONS = {
     "slot": "by rule: 16 bytes, the widest global access; single weights",
     "generic": "by rule: single groups",
 }
+DEPTHWISE_DTYPE = Rule(
+    id="depthwise-dtype",
+    scope="domain",
+    condition="elem_bytes >= 2 and as_stored == 1",
+    sentence="tensors are f16, bf16 or f32, and their elements are multiplied as they are",
+    message="{family} has no {dtype} instances",
+    help="use f16, bf16, f32 or bf16_f32_bf16, or family xdl",
+    reason="Lanes multiply elements as f32, which int8 would overflow, straight from memory without rounding them.",
+    blame=("dtype",),
+)
+DEPTHWISE_SPEC = Rule(
+    id="depthwise-spec",
+    scope="domain",
+    condition="not pointwise and not generic",
+    sentence="conv_spec is Default and the instance not generic",
+    message="{family} has no generic instances and no conv_spec but Default",
+    help="use conv_spec Default and leave `generic` out",
+    reason="The kernel takes groups of one input channel only, with every filter.",
+    blame=("conv_spec", "generic"),
+)
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
-    Rule(
-        id="depthwise-dtype",
-        scope="domain",
-        condition="elem_bytes >= 2 and as_stored == 1",
-        sentence="tensors are f16, bf16 or f32, and their elements are multiplied as they are",
-        message="{family} has no {dtype} instances",
-        help="use f16, bf16, f32 or bf16_f32_bf16, or family xdl",
-        reason="Lanes multiply elements as f32, which int8 would overflow, straight from memory without rounding them.",
-        blame=("dtype",),
-    ),
-    Rule(
-        id="depthwise-spec",
-        scope="domain",
-        condition="not pointwise and not generic",
-        sentence="conv_spec is Default and the instance not generic",
-        message="{family} has no generic instances and no conv_spec but Default",
-        help="use conv_spec Default and leave `generic` out",
-        reason="The kernel takes groups of one input channel only, with every filter.",
-        blame=("conv_spec", "generic"),
-    ),
+    DEPTHWISE_DTYPE,
+    DEPTHWISE_SPEC,
     Rule(
         id="depthwise-layout",
         scope="domain",

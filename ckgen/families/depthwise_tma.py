@@ -21,6 +21,7 @@ from ckgen.families.bulk_copy import (
     BulkCopy,
 )
 from ckgen.families.counts import ceil_div
+from ckgen.families.depthwise import DEPTHWISE_DTYPE, DEPTHWISE_SPEC
 from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
@@ -60,26 +61,8 @@ REASONS = {
 }
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
-    Rule(
-        id="depthwise-tma-dtype",
-        scope="domain",
-        condition="elem_bytes >= 2 and as_stored == 1",
-        sentence="tensors are f16, bf16 or f32, and their elements are multiplied as they are",
-        message="{family} has no {dtype} instances",
-        help="use f16, bf16, f32 or bf16_f32_bf16",
-        reason="Lanes multiply elements as f32, which int8 would overflow, straight from memory without rounding them.",
-        blame=("dtype",),
-    ),
-    Rule(
-        id="depthwise-tma-spec",
-        scope="domain",
-        condition="not pointwise and not generic",
-        sentence="conv_spec is Default and the instance not generic",
-        message="{family} has no generic instances and no conv_spec but Default",
-        help="use conv_spec Default and leave `generic` out",
-        reason="The kernel takes groups of one channel only.",
-        blame=("conv_spec", "generic"),
-    ),
+    DEPTHWISE_DTYPE,
+    DEPTHWISE_SPEC,
     Rule(
         id="depthwise-tma-layout",
         scope="domain",

@@ -80,6 +80,11 @@ TMA = Instance(
 HALO = Instance(
     *("halo", "NHWGC/GKYXC/NHWGK", "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6), function="Bilinear", archs=HOPPER
 )
+DEPTHWISE_TMA = Instance(
+    *("depthwise_tma", "NHWGC/GKYXC/NHWGK", "f16", "Default", 3, 64, 16, 1, 1, 4, 2, 1, 1, 3),
+    function="Bilinear",
+    archs=HOPPER,
+)
 OTHERS = {
     "depthwise": DEPTHWISE,
     "depthwise rows": replace(
@@ -94,6 +99,8 @@ OTHERS = {
     ),
     "wavelet_tma": TMA,
     "wavelet_tma f32": replace(TMA, dtype="bf16_f32_bf16", function="Mixture"),
+    "depthwise_tma": DEPTHWISE_TMA,
+    "depthwise_tma f32": replace(DEPTHWISE_TMA, dtype="bf16_f32_bf16", function="Mixture"),
     "halo": HALO,
     "halo f32": replace(HALO, dtype="bf16_f32_bf16", function="Mixture"),
 }
@@ -122,9 +129,9 @@ def draw(instance: Instance, rng: random.Random) -> ConvProblem:
 def draw_other(instance: Instance, rng: random.Random) -> ConvProblem:
     """A random problem that the instance takes."""
     sizes: dict[str, Any] = {"batch": rng.randint(1, 3), "filter": [3] * instance.ndim, "pad": rng.randint(0, 2)}
-    sizes["input"] = [rng.randint(4, 9) for _ in range(instance.ndim)]
-    if instance.family == "depthwise":
-        sizes |= {"groups": 4 * rng.choice([1, 5, 17]), "k": 1, "c": 1, "dilation": rng.randint(1, 2)}
+    sizes["input"] = [rng.randint(5, 9) for _ in range(instance.ndim)]
+    if instance.family.startswith("depthwise"):
+        sizes |= {"groups": 8 * rng.choice([1, 5, 17]), "k": 1, "c": 1, "dilation": rng.randint(1, 2)}
     elif instance.family == "halo":
         sizes |= {"groups": rng.choice([1, 3, 9]), "k": 8, "c": 8}
     else:

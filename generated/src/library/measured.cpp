@@ -96,14 +96,30 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2",
     "grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1",
@@ -390,14 +406,30 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2,
     grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1,
@@ -10270,6 +10302,688 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 7, 12.7f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 8, 13.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 7, 15.4f},
+    }},
+    // G120 N128 K1 C1 1x5 on 14x14 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 120, 128, 1, 1, {1, 5}, {14, 14}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 25.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 7, 29.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 31.1f},
+    }},
+    // G120 N128 K1 C1 1x5 on 14x14 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 120, 128, 1, 1, {1, 5}, {14, 14}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 56, 25.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 528, 35.7f},
+    }},
+    // G120 N128 K1 C1 1x5 on 14x14 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 120, 128, 1, 1, {1, 5}, {14, 14}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 29.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 7, 29.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 33.5f},
+    }},
+    // G120 N128 K1 C1 1x5 on 14x14 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 120, 128, 1, 1, {1, 5}, {14, 14}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 56, 30.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 528, 35.6f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 8.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 9.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 9.5f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 128, 11.0f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 8.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 9.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 9.8f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 128, 11.3f},
+    }},
+    // G192 N32 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 87.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 127.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 159.3f},
+    }},
+    // G192 N32 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 12, 78.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 352, 203.8f},
+    }},
+    // G192 N32 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 96.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 128.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 160.3f},
+    }},
+    // G192 N32 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 12, 109.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 352, 211.0f},
+    }},
+    // G256 N128 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 256, 128, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 114.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 175.5f},
+    }},
+    // G256 N128 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 256, 128, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 179, 65.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 264, 97.3f},
+    }},
+    // G256 N128 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 256, 128, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 111.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 166.9f},
+    }},
+    // G256 N128 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 256, 128, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 264, 99.1f},
+    }},
+    // G480 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 480, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 23.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 30.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 3, 31.7f},
+    }},
+    // G480 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 480, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 25.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 66, 44.3f},
+    }},
+    // G480 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 480, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 24.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 31.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 3, 32.3f},
+    }},
+    // G480 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 480, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 29.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 66, 44.8f},
+    }},
+    // G192 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 184.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 359.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 390.3f},
+    }},
+    // G192 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 80, 227.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 118, 1005.0f},
+    }},
+    // G192 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 195.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 349.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 390.2f},
+    }},
+    // G192 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 352, 257.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 118, 963.5f},
+    }},
+    // G672 N2 K1 C1 5x5 on 40x40 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 672, 2, 1, 1, {5, 5}, {40, 40}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 23.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 47.0f},
+    }},
+    // G672 N2 K1 C1 5x5 on 40x40 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 672, 2, 1, 1, {5, 5}, {40, 40}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 10, 23.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 8, 32.7f},
+    }},
+    // G672 N2 K1 C1 5x5 on 40x40 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 672, 2, 1, 1, {5, 5}, {40, 40}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 24.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 45.0f},
+    }},
+    // G672 N2 K1 C1 5x5 on 40x40 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 672, 2, 1, 1, {5, 5}, {40, 40}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 10, 25.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 8, 31.5f},
+    }},
+    // G640 N32 K1 C1 7x7 on 18x18 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 640, 32, 1, 1, {7, 7}, {18, 18}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 125.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 165.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 212.1f},
+    }},
+    // G640 N32 K1 C1 7x7 on 18x18 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 640, 32, 1, 1, {7, 7}, {18, 18}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 10, 94.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 18, 452.2f},
+    }},
+    // G640 N32 K1 C1 7x7 on 18x18 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 640, 32, 1, 1, {7, 7}, {18, 18}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 126.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 164.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 214.3f},
+    }},
+    // G640 N32 K1 C1 7x7 on 18x18 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 640, 32, 1, 1, {7, 7}, {18, 18}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 10, 111.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 18, 444.9f},
+    }},
+    // G304 N128 K1 C1 9x9 on 9x9 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 304, 128, 1, 1, {9, 9}, {9, 9}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 118.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 133.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 4, 185.9f},
+    }},
+    // G304 N128 K1 C1 9x9 on 9x9 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 304, 128, 1, 1, {9, 9}, {9, 9}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 32, 123.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 31, 325.4f},
+    }},
+    // G304 N128 K1 C1 9x9 on 9x9 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 304, 128, 1, 1, {9, 9}, {9, 9}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 120.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 133.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 4, 180.7f},
+    }},
+    // G304 N128 K1 C1 9x9 on 9x9 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 304, 128, 1, 1, {9, 9}, {9, 9}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 40, 143.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 31, 320.8f},
+    }},
+    // G184 N128 K1 C1 1x5 on 7x7 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 184, 128, 1, 1, {1, 5}, {7, 7}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 14.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 15.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 18.9f},
+    }},
+    // G184 N128 K1 C1 1x5 on 7x7 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 184, 128, 1, 1, {1, 5}, {7, 7}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 224, 20.5f},
+    }},
+    // G184 N128 K1 C1 1x5 on 7x7 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 184, 128, 1, 1, {1, 5}, {7, 7}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 13.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 17.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 18.5f},
+    }},
+    // G184 N128 K1 C1 1x5 on 7x7 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 184, 128, 1, 1, {1, 5}, {7, 7}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 224, 20.8f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x143 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 16, 64, 1, 1, {1, 16}, {1, 143}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 10.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 13.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 32, 14.6f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x143 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {1, 16}, {1, 143}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 51, 21.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 512, 22.9f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x143 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 143}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 6, 11.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 13.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 32, 13.7f},
+    }},
+    // G16 N64 K1 C1 1x16 on 1x143 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 143}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 51, 22.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 512, 23.2f},
+    }},
+    // G512 N32 K1 C1 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 512, 32, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 66.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 95.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 2, 139.4f},
+    }},
+    // G512 N32 K1 C1 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 512, 32, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 53.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 132, 179.8f},
+    }},
+    // G512 N32 K1 C1 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 512, 32, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 72.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 94.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 2, 134.9f},
+    }},
+    // G512 N32 K1 C1 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 512, 32, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 77.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 132, 182.0f},
+    }},
+    // G224 N32 K1 C1 3x3 on 18x18 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 224, 32, 1, 1, {3, 3}, {18, 18}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 22.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 28.9f},
+    }},
+    // G224 N32 K1 C1 3x3 on 18x18 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 224, 32, 1, 1, {3, 3}, {18, 18}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 29, 21.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 216, 24.6f},
+    }},
+    // G224 N32 K1 C1 3x3 on 18x18 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 224, 32, 1, 1, {3, 3}, {18, 18}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 22.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 28.5f},
+    }},
+    // G224 N32 K1 C1 3x3 on 18x18 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 224, 32, 1, 1, {3, 3}, {18, 18}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 29, 24.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 216, 24.3f},
+    }},
+    // G200 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 200, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 13.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 17.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 4, 18.9f},
+    }},
+    // G200 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 200, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 48, 20.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 132, 29.0f},
+    }},
+    // G200 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 200, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 13.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 17.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 4, 18.6f},
+    }},
+    // G200 N32 K1 C1 5x1 on 9x9 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 200, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 48, 20.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 132, 28.7f},
+    }},
+    // G240 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 3, 210.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 436.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 486.5f},
+    }},
+    // G240 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 80, 281.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 1327.4f},
+    }},
+    // G240 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 3, 217.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 436.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 491.2f},
+    }},
+    // G240 N128 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 264, 338.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 1290.0f},
+    }},
+    // G144 N32 K1 C1 5x5 on 56x56 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 144, 32, 1, 1, {5, 5}, {56, 56}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 94.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 4, 238.7f},
+    }},
+    // G144 N32 K1 C1 5x5 on 56x56 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 144, 32, 1, 1, {5, 5}, {56, 56}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 298, 73.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 118, 182.5f},
+    }},
+    // G144 N32 K1 C1 5x5 on 56x56 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 144, 32, 1, 1, {5, 5}, {56, 56}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 101.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 226.0f},
+    }},
+    // G144 N32 K1 C1 5x5 on 56x56 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 144, 32, 1, 1, {5, 5}, {56, 56}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 298, 108.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 118, 179.4f},
+    }},
+    // G96 N32 K1 C1 7x7 on 72x72 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 252.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 333.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 422.8f},
+    }},
+    // G96 N32 K1 C1 7x7 on 72x72 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 162, 166.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 1279.5f},
+    }},
+    // G96 N32 K1 C1 7x7 on 72x72 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 250.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 321.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 417.6f},
+    }},
+    // G96 N32 K1 C1 7x7 on 72x72 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 162, 197.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 1235.5f},
+    }},
+    // G304 N32 K1 C1 9x9 on 7x7 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 304, 32, 1, 1, {9, 9}, {7, 7}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 27.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 36.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 41.5f},
+    }},
+    // G304 N32 K1 C1 9x9 on 7x7 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 304, 32, 1, 1, {9, 9}, {7, 7}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 33.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 31, 55.6f},
+    }},
+    // G304 N32 K1 C1 9x9 on 7x7 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 304, 32, 1, 1, {9, 9}, {7, 7}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 27.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 37.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 41.1f},
+    }},
+    // G304 N32 K1 C1 9x9 on 7x7 s1 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 304, 32, 1, 1, {9, 9}, {7, 7}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 39.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 31, 55.1f},
+    }},
+    // G960 N128 K1 C1 1x5 on 3x3 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 960, 128, 1, 1, {1, 5}, {3, 3}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 20.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 29.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 29.2f},
+    }},
+    // G960 N128 K1 C1 1x5 on 3x3 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 960, 128, 1, 1, {1, 5}, {3, 3}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 48, 20.5f},
+    }},
+    // G960 N128 K1 C1 1x5 on 3x3 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 960, 128, 1, 1, {1, 5}, {3, 3}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 21.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 30.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 31.8f},
+    }},
+    // G960 N128 K1 C1 1x5 on 3x3 s1 p0x2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 960, 128, 1, 1, {1, 5}, {3, 3}, {1, 1}, {1, 1}, {0, 2}, {0, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 48, 20.6f},
+    }},
+    // G16 N16 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 6.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 7.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 8.7f},
+    }},
+    // G16 N16 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 10.3f},
+    }},
+    // G16 N16 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 6.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 7.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 8.8f},
+    }},
+    // G16 N16 K1 C1 1x16 on 1x47 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 10.3f},
+    }},
+    // G96 N64 K1 C1 7x7 on 56x56 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 96, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 283.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 391.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 507.9f},
+    }},
+    // G96 N64 K1 C1 7x7 on 56x56 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 96, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 196, 203.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 1528.4f},
+    }},
+    // G96 N64 K1 C1 7x7 on 56x56 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 96, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 279.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 380.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 502.8f},
+    }},
+    // G96 N64 K1 C1 7x7 on 56x56 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 96, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 196, 241.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 1492.4f},
+    }},
+    // G384 N64 K1 C1 7x7 on 14x14 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 384, 64, 1, 1, {7, 7}, {14, 14}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 94.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 124.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 3, 163.4f},
+    }},
+    // G384 N64 K1 C1 7x7 on 14x14 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 384, 64, 1, 1, {7, 7}, {14, 14}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 8, 70.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 30, 342.5f},
+    }},
+    // G384 N64 K1 C1 7x7 on 14x14 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 384, 64, 1, 1, {7, 7}, {14, 14}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 94.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 123.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 3, 164.1f},
+    }},
+    // G384 N64 K1 C1 7x7 on 14x14 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 384, 64, 1, 1, {7, 7}, {14, 14}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 8, 82.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 30, 332.8f},
+    }},
+    // G768 N64 K1 C1 7x7 on 7x7 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 768, 64, 1, 1, {7, 7}, {7, 7}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 58.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 77.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 93.0f},
+    }},
+    // G768 N64 K1 C1 7x7 on 7x7 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 768, 64, 1, 1, {7, 7}, {7, 7}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 4, 48.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 15, 173.4f},
+    }},
+    // G768 N64 K1 C1 7x7 on 7x7 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 768, 64, 1, 1, {7, 7}, {7, 7}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 57.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 76.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 93.0f},
+    }},
+    // G768 N64 K1 C1 7x7 on 7x7 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 768, 64, 1, 1, {7, 7}, {7, 7}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 4, 54.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 15, 173.1f},
+    }},
+    // G144 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 144, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 6, 118.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 4, 169.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 231.0f},
+    }},
+    // G144 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 144, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 24, 87.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 352, 397.6f},
+    }},
+    // G144 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 144, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 6, 129.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 4, 169.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 226.9f},
+    }},
+    // G144 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 144, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 24, 132.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 352, 396.1f},
+    }},
+    // G728 N32 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 728, 32, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 84.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 114.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 168.8f},
+    }},
+    // G728 N32 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 728, 32, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 3, 85.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 205.6f},
+    }},
+    // G728 N32 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 728, 32, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 95.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 114.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 167.6f},
+    }},
+    // G728 N32 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 728, 32, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 3, 115.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 210.9f},
+    }},
+    // G960 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 960, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 64.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 94.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 128.1f},
+    }},
+    // G960 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 960, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 50.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 71, 146.2f},
+    }},
+    // G960 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 960, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 73.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 94.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 127.6f},
+    }},
+    // G960 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 960, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 65.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 71, 145.3f},
+    }},
+    // G96 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 96, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 250.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 412.8f},
+    }},
+    // G96 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 96, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 528, 153.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 528, 297.2f},
+    }},
+    // G96 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 96, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 278.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 408.2f},
+    }},
+    // G96 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 96, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 528, 261.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 528, 305.8f},
+    }},
+    // G672 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 672, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 71.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 146.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 148.3f},
+    }},
+    // G672 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 672, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 8, 77.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 317.0f},
+    }},
+    // G672 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 672, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 72.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 139.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 148.4f},
+    }},
+    // G672 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 672, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 8, 95.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 313.2f},
+    }},
+    // G240 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 240, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 69.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 160.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 5, 170.0f},
+    }},
+    // G240 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 240, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 28, 97.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 410.6f},
+    }},
+    // G240 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 240, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 70.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 4, 159.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 5, 167.2f},
+    }},
+    // G240 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 240, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 28, 109.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 401.9f},
+    }},
+    // G32 N128 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 32, 128, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 180.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 279.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 33, 372.7f},
+    }},
+    // G32 N128 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 32, 128, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 196, 137.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1056, 902.6f},
+    }},
+    // G32 N128 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 32, 128, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 200.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 281.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 373.5f},
+    }},
+    // G32 N128 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 128, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 196, 216.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1056, 882.2f},
+    }},
+    // G1152 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1152, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 46.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 55.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 64.8f},
+    }},
+    // G1152 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1152, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 8, 31.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 59, 56.0f},
+    }},
+    // G1152 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 1152, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 1, 48.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 56.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 64.5f},
+    }},
+    // G1152 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1152, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 8, 36.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 59, 54.9f},
+    }},
+    // G240 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 64.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 92.4f},
+    }},
+    // G240 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 89, 44.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 264, 55.7f},
+    }},
+    // G240 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 64.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 88.2f},
+    }},
+    // G240 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 264, 57.2f},
     }},
 };
 

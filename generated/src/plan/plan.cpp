@@ -114,7 +114,9 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
         if(reason.empty())
             reason =
                 check_multiple(role.alignment_rule, (std::string("the ") + word_of(role.tensor) + " address").c_str(),
-                               address_of(at.of(role.tensor)), std::min(16, role.vector * role.bytes));
+                               address_of(at.of(role.tensor)), t.tma && &role != &roles.back()
+                                                                   ? 16  // of the memory that a tensor map describes
+                                                                   : std::min(16, role.vector * role.bytes));
     return reason;
 }
 

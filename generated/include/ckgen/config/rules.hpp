@@ -431,8 +431,8 @@ struct BwdWeightDepthwiseTmaRules {
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto stages = D::stages;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-tma-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
-    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-tma-spec: conv_spec is Default and the instance not generic");
+    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
+    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "depthwise-tma-layout: the layout has two dimensions with the groups beside each other, as in NHWGC");
     static_assert(load_waves == 1 && math_waves == 4 && m_per_xdl == 1, "depthwise-tma-waves: one wave loads, four multiply, and there is no matrix atom");
     static_assert(n_per_block * elem_bytes == 128 && a_vector * elem_bytes == 4 && b_vector == 1 && c_vector == 1, "depthwise-tma-tile: the tile has 64 groups of 16 bits or 32 of 32, a lane four bytes of them");

@@ -23,7 +23,7 @@ struct Tensor {
         for(int d = ndim - 1; d >= 0; --d)
             if(lengths[3 + d] > 1)
                 return strides[3 + d];
-        return lengths[1] > 1 ? strides[1] : lengths[2];
+        return lengths[1] > 1 ? strides[1] : (lengths[0] - 1) * strides[0] + lengths[2];
     }
 };
 
