@@ -26,7 +26,6 @@ from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 BLOCK_SIZE = 256
-# One filter row at a time reads an image once per row of the filter: such instances come after all sweeps.
 SINGLE_ROWS = 16  # filter rows that a sweep never has: one row at a time comes after all sweeps, single groups last
 POSITIONS = 4  # per strip: neighbouring taps share most of their values, and the sums fit registers
 WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts

@@ -147,13 +147,10 @@ class DepthwiseTma(BulkCopy):
             return False
         return _parts(instance, problem) <= 2 * MATH_WAVES
 
-    def splits(self, operation: str) -> bool:
-        return True
-
     def coverage(self, instance: Fields) -> Coverage:
-        """All taps of the filter. A smaller part of it comes first where several instances take a filter."""
-        taps = instance.m_per_block * instance.stages
-        return Coverage(1, instance.n_per_block, taps, 0, True, True)
+        """Single positions, each multiplied by a part of the filter; the part with the fewest taps comes first."""
+        part = instance.stages, instance.m_per_block, instance.n_per_block
+        return Coverage(1, 1, prod(part[:2]), 0, True, sweep=part)
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """Traffic of k_per_block positions: both tensors are copied once; a warp reads a row of the output and `stages`

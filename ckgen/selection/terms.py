@@ -101,8 +101,9 @@ TERMS = (
     Term(
         "reread",
         "pick(tap_channels > 0.0, pick(footprint > cache, max(0.0, mean_taps - 1.0) * a_bytes, 0.0),"
-        " pick(compulsory > cache, max(0.0, tiles / (units * residents) - 1.0) * compulsory, 0.0))",
-        "Bytes that memory delivers again because the cache does not hold them.",
+        " pick(compulsory > cache, pick(passes > 0.0, 0.0, max(0.0, tiles / (units * residents) - 1.0)) * compulsory,"
+        " 0.0))",
+        "Bytes that memory delivers again because the cache does not hold them; sweeps read each element once.",
     ),
     Term(
         "idle",

@@ -45,6 +45,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["tma_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["wmma_base"]), WMMA_ARCHES) == []
@@ -124,7 +125,7 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, wmma, dl, tma, halo, depthwise, bwd_data, *more = rule_sets()
+    mfma, wmma, dl, tma, halo, depthwise, depthwise_tma, bwd_data, *more = rule_sets()
     wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, halo_bwd_data, depthwise_bwd_data = more
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
     of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
@@ -149,6 +150,9 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
     of_depthwise = {rule.id for rule in RULES if FAMILIES["depthwise"].has_rule(rule, BWD_WEIGHT)}
     assert {rule.id for rule in (*depthwise.rules, *depthwise.arch_rules)} == of_depthwise
+    of_depthwise_tma = {rule.id for rule in RULES if FAMILIES["depthwise_tma"].has_rule(rule, BWD_WEIGHT)}
+    assert {rule.id for rule in (*depthwise_tma.rules, *depthwise_tma.arch_rules)} == of_depthwise_tma
+    assert of_depthwise & of_depthwise_tma == {"lds-bytes", "depthwise-dtype", "depthwise-spec"}
     assert depthwise_bwd_data.rules == depthwise.rules and of_depthwise & of_mfma == {"lds-bytes"}
     assert of_mfma & of_tma == of_mfma & of_halo == {"lds-bytes"}
     assert of_halo & of_tma == {"lds-bytes", "tma-dtype", "tma-spec", "tma-atom"}

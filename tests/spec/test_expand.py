@@ -133,6 +133,11 @@ def test_the_sizes_of_the_catalogue() -> None:
     chosen["torch"] += 3 * 3 * 2 + 2  # few output channels
     chosen["two_stage"] = merged + two_stage_rows
     depthwise += 2 * 30 + 2 * 3 * 3
+    depthwise_tma = (3 + 1) * 3
+    full += depthwise_tma
+    depthwise += depthwise_tma
+    chosen["torch"] += depthwise_tma
+    chosen["hopper"] += depthwise_tma
     assert sizes == {"full": full, "depthwise": depthwise, "narrow": narrow, **chosen}
     assert len(expansion.instances) == sizes["full"]
     assert expansion.removed == ()

@@ -10327,9 +10327,9 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N64 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 8.1f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 9.1f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 9.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 10.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 14.1f},
     }},
     // G16 N64 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -10337,9 +10337,9 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N64 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 8.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 9.0f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 9.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 11.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 14.2f},
     }},
     // G16 N64 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -10347,9 +10347,9 @@ const MeasuredProblem problems[] = {
     }},
     // G192 N32 K1 C1 3x3 on 56x56 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 87.0f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 127.0f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 159.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 88.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 2, 135.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 167.5f},
     }},
     // G192 N32 K1 C1 3x3 on 56x56 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -10359,8 +10359,8 @@ const MeasuredProblem problems[] = {
     // G192 N32 K1 C1 3x3 on 56x56 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 96.1f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 128.4f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 160.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 2, 135.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 165.0f},
     }},
     // G192 N32 K1 C1 3x3 on 56x56 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 192, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -10394,7 +10394,7 @@ const MeasuredProblem problems[] = {
     }},
     // G480 N32 K1 C1 5x1 on 9x9 s1 p2x0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 480, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 25.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 48, 34.0f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 66, 44.3f},
     }},
     // G480 N32 K1 C1 5x1 on 9x9 s1 p2x0
@@ -10405,14 +10405,14 @@ const MeasuredProblem problems[] = {
     }},
     // G480 N32 K1 C1 5x1 on 9x9 s1 p2x0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 480, 32, 1, 1, {5, 1}, {9, 9}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 29.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 48, 35.6f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 66, 44.8f},
     }},
     // G192 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 184.1f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 3, 192.9f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 359.4f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 390.3f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 6, 397.9f},
     }},
     // G192 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
@@ -10421,9 +10421,9 @@ const MeasuredProblem problems[] = {
     }},
     // G192 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 195.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 3, 200.5f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 349.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 390.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 6, 402.3f},
     }},
     // G192 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 192, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
@@ -10438,7 +10438,7 @@ const MeasuredProblem problems[] = {
     // G672 N2 K1 C1 5x5 on 40x40 s2 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 672, 2, 1, 1, {5, 5}, {40, 40}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 10, 23.6f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 8, 32.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 34.0f},
     }},
     // G672 N2 K1 C1 5x5 on 40x40 s2 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 672, 2, 1, 1, {5, 5}, {40, 40}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
@@ -10448,7 +10448,7 @@ const MeasuredProblem problems[] = {
     // G672 N2 K1 C1 5x5 on 40x40 s2 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 672, 2, 1, 1, {5, 5}, {40, 40}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 10, 25.8f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 8, 31.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 34.0f},
     }},
     // G640 N32 K1 C1 7x7 on 18x18 s1 p3
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 640, 32, 1, 1, {7, 7}, {18, 18}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
@@ -10474,7 +10474,7 @@ const MeasuredProblem problems[] = {
     }},
     // G304 N128 K1 C1 9x9 on 9x9 s1 p4
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 304, 128, 1, 1, {9, 9}, {9, 9}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 118.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 128.1f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 133.2f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 4, 185.9f},
     }},
@@ -10485,7 +10485,7 @@ const MeasuredProblem problems[] = {
     }},
     // G304 N128 K1 C1 9x9 on 9x9 s1 p4
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 304, 128, 1, 1, {9, 9}, {9, 9}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 120.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 129.7f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 3, 133.4f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 4, 180.7f},
     }},
@@ -10516,8 +10516,8 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N64 K1 C1 1x16 on 1x143 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 16, 64, 1, 1, {1, 16}, {1, 143}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 10.7f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 13.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 6, 11.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 14.6f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 32, 14.6f},
     }},
     // G16 N64 K1 C1 1x16 on 1x143 s1 p0
@@ -10528,8 +10528,8 @@ const MeasuredProblem problems[] = {
     // G16 N64 K1 C1 1x16 on 1x143 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 143}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 6, 11.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 13.1f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 32, 13.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 6, 14.4f},
     }},
     // G16 N64 K1 C1 1x16 on 1x143 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 64, 1, 1, {1, 16}, {1, 143}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -10544,7 +10544,7 @@ const MeasuredProblem problems[] = {
     }},
     // G512 N32 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 512, 32, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 53.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 4, 71.2f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 132, 179.8f},
     }},
     // G512 N32 K1 C1 3x3 on 32x32 s1 p1
@@ -10555,7 +10555,7 @@ const MeasuredProblem problems[] = {
     }},
     // G512 N32 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 512, 32, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 77.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 4, 95.2f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 132, 182.0f},
     }},
     // G224 N32 K1 C1 3x3 on 18x18 s2 p1
@@ -10603,8 +10603,8 @@ const MeasuredProblem problems[] = {
     // G240 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 3, 210.4f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 436.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 486.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 5, 457.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 5, 495.4f},
     }},
     // G240 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
@@ -10614,8 +10614,8 @@ const MeasuredProblem problems[] = {
     // G240 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 3, 217.1f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 436.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 491.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 5, 455.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 5, 492.0f},
     }},
     // G240 N128 K1 C1 5x5 on 36x36 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 240, 128, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
@@ -10635,7 +10635,7 @@ const MeasuredProblem problems[] = {
     // G144 N32 K1 C1 5x5 on 56x56 s2 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 144, 32, 1, 1, {5, 5}, {56, 56}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 101.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 226.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 4, 226.5f},
     }},
     // G144 N32 K1 C1 5x5 on 56x56 s2 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 144, 32, 1, 1, {5, 5}, {56, 56}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
@@ -10645,7 +10645,7 @@ const MeasuredProblem problems[] = {
     // G96 N32 K1 C1 7x7 on 72x72 s1 p3
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 252.9f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 333.0f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 11, 337.4f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 422.8f},
     }},
     // G96 N32 K1 C1 7x7 on 72x72 s1 p3
@@ -10656,7 +10656,7 @@ const MeasuredProblem problems[] = {
     // G96 N32 K1 C1 7x7 on 72x72 s1 p3
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 250.0f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 321.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 11, 326.2f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 417.6f},
     }},
     // G96 N32 K1 C1 7x7 on 72x72 s1 p3
@@ -10672,7 +10672,7 @@ const MeasuredProblem problems[] = {
     }},
     // G304 N32 K1 C1 9x9 on 7x7 s1 p4
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 304, 32, 1, 1, {9, 9}, {7, 7}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 33.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 5, 47.5f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 31, 55.6f},
     }},
     // G304 N32 K1 C1 9x9 on 7x7 s1 p4
@@ -10683,7 +10683,7 @@ const MeasuredProblem problems[] = {
     }},
     // G304 N32 K1 C1 9x9 on 7x7 s1 p4
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 304, 32, 1, 1, {9, 9}, {7, 7}, {1, 1}, {1, 1}, {4, 4}, {4, 4}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 39.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 5, 54.4f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 31, 55.1f},
     }},
     // G960 N128 K1 C1 1x5 on 3x3 s1 p0x2
@@ -10709,8 +10709,8 @@ const MeasuredProblem problems[] = {
     // G16 N16 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 6.9f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 7.2f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 8.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 9.5f},
     }},
     // G16 N16 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -10719,8 +10719,8 @@ const MeasuredProblem problems[] = {
     // G16 N16 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 1, 6.8f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 7.8f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 8.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 1, 8.9f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 2, 9.4f},
     }},
     // G16 N16 K1 C1 1x16 on 1x47 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 16, 1, 1, {1, 16}, {1, 47}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -10729,7 +10729,7 @@ const MeasuredProblem problems[] = {
     // G96 N64 K1 C1 7x7 on 56x56 s1 p3
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 96, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 283.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 391.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 11, 409.9f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 507.9f},
     }},
     // G96 N64 K1 C1 7x7 on 56x56 s1 p3
@@ -10740,7 +10740,7 @@ const MeasuredProblem problems[] = {
     // G96 N64 K1 C1 7x7 on 56x56 s1 p3
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 96, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 11, 279.0f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 380.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 11, 395.3f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 11, 502.8f},
     }},
     // G96 N64 K1 C1 7x7 on 56x56 s1 p3
@@ -10844,7 +10844,7 @@ const MeasuredProblem problems[] = {
     }},
     // G960 N64 K1 C1 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 960, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 50.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 71, 76.5f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 71, 146.2f},
     }},
     // G960 N64 K1 C1 3x3 on 14x14 s1 p1
@@ -10855,7 +10855,7 @@ const MeasuredProblem problems[] = {
     }},
     // G960 N64 K1 C1 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 960, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 8, 65.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 4, 83.2f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 71, 145.3f},
     }},
     // G96 N64 K1 C1 3x3 on 112x112 s2 p1
@@ -10886,7 +10886,7 @@ const MeasuredProblem problems[] = {
     }},
     // G672 N64 K1 C1 5x5 on 14x14 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 672, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 8, 77.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 6, 81.3f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 317.0f},
     }},
     // G672 N64 K1 C1 5x5 on 14x14 s1 p2
@@ -10897,13 +10897,13 @@ const MeasuredProblem problems[] = {
     }},
     // G672 N64 K1 C1 5x5 on 14x14 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 672, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, 8, 95.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 6, 97.6f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 313.2f},
     }},
     // G240 N64 K1 C1 5x5 on 28x28 s1 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 240, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 1, 69.8f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 160.7f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 4, 162.0f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 5, 170.0f},
     }},
     // G240 N64 K1 C1 5x5 on 28x28 s1 p2
@@ -10924,8 +10924,8 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N128 K1 C1 3x3 on 112x112 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 32, 128, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 180.3f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 279.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 33, 183.8f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 33, 281.1f},
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 33, 372.7f},
     }},
     // G32 N128 K1 C1 3x3 on 112x112 s1 p1
@@ -10935,9 +10935,9 @@ const MeasuredProblem problems[] = {
     }},
     // G32 N128 K1 C1 3x3 on 112x112 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 32, 128, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 8, 200.5f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 8, 281.1f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 8, 373.5f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, 33, 206.6f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_5x1x1024_w0x4_xdl1_v1x1x1_s5, 33, 290.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2, 33, 376.4f},
     }},
     // G32 N128 K1 C1 3x3 on 112x112 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 128, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -10952,7 +10952,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1152 N64 K1 C1 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1152, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 8, 31.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 22, 38.2f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 59, 56.0f},
     }},
     // G1152 N64 K1 C1 3x3 on 7x7 s1 p1
@@ -10963,13 +10963,13 @@ const MeasuredProblem problems[] = {
     }},
     // G1152 N64 K1 C1 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1152, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 8, 36.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 22, 43.2f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 59, 54.9f},
     }},
     // G240 N64 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 64.2f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 92.4f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 94.6f},
     }},
     // G240 N64 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -10979,7 +10979,7 @@ const MeasuredProblem problems[] = {
     // G240 N64 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 64.1f},
-        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 8, 88.2f},
+        {grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_1x1x1024_w0x4_xdl1_v1x1x1_s1, 5, 90.1f},
     }},
     // G240 N64 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {

@@ -138,10 +138,10 @@ std::string check_halo_filter(const HaloLimits& halo, const Problem& p) {
     const auto taps = [&](int d) { return p.wei.lengths[3 + d]; };
     if(halo.unit_taps > 0) {
         const int64 parts = divide_up(taps(0), halo.unit_rows) * divide_up(taps(1), halo.unit_taps);
-        return parts <= halo.warps ? ""
-                                   : refuse("halo-filter", "the filter has " + number(parts) + " parts of " +
-                                                               number(halo.unit_rows) + "x" + number(halo.unit_taps) +
-                                                               " taps, more than " + number(halo.warps));
+        return parts <= halo.warps
+                   ? ""
+                   : refuse("halo-filter", "the filter has " + number(parts) + " parts of " + number(halo.unit_rows) +
+                                               "x" + number(halo.unit_taps) + " taps, more than " + number(halo.warps));
     }
     for(int d = 0; d < p.ndim; ++d)
         if(taps(d) != kHaloTaps)

@@ -93,8 +93,8 @@ int64 summed_tiles(const BwdWeightTraits& t, const Problem& p, int split_k) {
 bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     // Boxes begin at multiples of 16 bytes in the channels of all groups.
     const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
-    const bool boxes = aligned(p.out.position_stride(p.ndim)) &&
-                       (p.groups() == 1 || aligned(p.out.strides[0] * t.groups_per_block));
+    const bool boxes =
+        aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0] * t.groups_per_block));
     return t.tma && !t.copies_planes() && !boxes && buffered_bytes(t, p) == 0;
 }
 

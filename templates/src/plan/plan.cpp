@@ -109,13 +109,14 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
     for(const Role& role : roles)
         if(reason.empty() && !role.copied && role.tensor != TensorName::wei)  // the weight has no gaps
             reason = check_gaps(t, p, role.vector_rule, role.tensor, role.vector);
-    for(const Role& role : roles)
+    for(const Role& role : roles) {
+        // A tensor map describes memory from a multiple of 16 bytes on.
+        const int bytes = t.tma && role.tensor != t.roles.c ? 16 : std::min(16, role.vector * role.bytes);
         if(reason.empty())
             reason =
                 check_multiple(role.alignment_rule, (std::string("the ") + word_of(role.tensor) + " address").c_str(),
-                               address_of(at.of(role.tensor)), t.tma && &role != &roles.back()
-                                                                   ? 16  // of the memory that a tensor map describes
-                                                                   : std::min(16, role.vector * role.bytes));
+                               address_of(at.of(role.tensor)), bytes);
+    }
     return reason;
 }
 

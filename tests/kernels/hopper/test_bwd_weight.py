@@ -260,7 +260,7 @@ HALO_BUGS = {
         HALO_STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "halo_boxes.hpp",
+        "bwd_weight_halo_boxes.hpp",
         "p.in_length[0], images_of(p), p.in_stride_bytes[1],",
         "p.in_length[0] + 1, images_of(p), p.in_stride_bytes[1],",
         ("global read of", "out of bounds", "a copy at halo_load.hpp"),

@@ -1,5 +1,5 @@
-"""Test family depthwise_tma on the host platform: random problems are right with every split and schedule, problems that
-it does not take are refused by name, and bugs that a GPU hides are reported.
+"""Test family depthwise_tma on the host platform: random problems are right with every split and schedule, problems
+that it does not take are refused by name, and bugs that a GPU hides are reported.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ BUGS = {
     ),
     "a-share-counts-pieces-twice": Bug(KERNEL, "first -= max_of(0, count);", "first -= count - 1;", (), STEPS),
     "a-window-keeps-a-value-too-long": Bug(
-        KERNEL, "[(i + tap / Classes) % slots]", "[(i + tap / Classes + 1) % slots]", (), STEPS
+        KERNEL, "[(i + tap / Classes) % Window", "[(i + tap / Classes + 1) % Window", (), STEPS
     ),
     "rows-are-not-padded-for-the-last-taps": Bug(
         "halo_geometry.hpp", "(taps - 1) * dilation[1] / stride[1]}", "0 * taps}", (), STEPS

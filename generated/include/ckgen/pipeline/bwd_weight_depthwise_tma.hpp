@@ -14,9 +14,10 @@
 
 namespace ckgen::pipeline {
 
-// How the math role divides the rows of the output. Taps are of one class, or of two if neighbouring taps of a row read
-// columns of different residues modulo the stride, which have a ring each. Neighbouring taps of a class read positions
-// that are `distance` apart, so a row has as many sequences of positions that share values. These are cut into pieces.
+// The division of the output's rows among the warps of the math role. Taps are of one class, or of two if neighbouring
+// taps of a row read columns of different residues modulo the stride, which have a ring each. Neighbouring taps of a
+// class read positions that are `distance` apart, so a row has as many sequences of positions that share values. These
+// are cut into pieces.
 struct DepthwisePieces {
     int32 classes, distance;
     int32 pieces, length;  // of a sequence; positions of a piece
@@ -54,8 +55,8 @@ public:
     static constexpr int groups = D::n_per_block;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
-    static constexpr conv::HaloLimits limits{8,          pitch,     ring_stages, lds_bytes, false, false, lds_bytes,
-                                             48 * 1024, part_taps, part_rows,   warps};
+    static constexpr conv::HaloLimits limits{8,         pitch,     ring_stages, lds_bytes, false, false,
+                                             lds_bytes, 48 * 1024, part_taps,   part_rows, warps};
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         const HaloRings rings(args, platform::lds_start(), lds_bytes);
@@ -78,8 +79,7 @@ private:
     using Sums = float[part_rows][part_taps][vector];
 
     CKGEN_DEVICE DepthwiseTmaKernel(const Args& args, const HaloRings& rings, const platform::Thread& thread, int id)
-        : args_(args), rings_(rings), thread_(thread), id_(id),
-          row_parts_(ceil_div(args.problem.filter[0], part_rows)),
+        : args_(args), rings_(rings), thread_(thread), id_(id), row_parts_(ceil_div(args.problem.filter[0], part_rows)),
           column_parts_(ceil_div(args.problem.filter[1], part_taps)) {
         const int parts = row_parts_ * column_parts_;
         const int part = id / 32 % parts;
@@ -124,7 +124,8 @@ private:
                     const int row = Adjacent ? line : rows.by_distance.quotient(line);
                     const int column = line - row * distance + (first - line * rows.pieces) * rows.length * distance;
                     const int left = p.out_length[1] - column + distance - 1;
-                    const int positions = min_of(rows.length, Adjacent ? left : rows.by_distance.quotient(max_of(left, 0)));
+                    const int positions =
+                        min_of(rows.length, Adjacent ? left : rows.by_distance.quotient(max_of(left, 0)));
                     if(positions > 0)
                         multiply<Classes>(walk, top + row, column, positions, distance * pitch, sums);
                 }
@@ -137,21 +138,30 @@ private:
     }
 
     // The number of a class's taps.
-    static CKGEN_DEVICE constexpr int taps_of(int kind, int classes) { return (part_taps - kind + classes - 1) / classes; }
+    static CKGEN_DEVICE constexpr int taps_of(int kind, int classes) {
+        return (part_taps - kind + classes - 1) / classes;
+    }
 
-    // Multiplies `positions` positions of row `row` of the step, from `column` on, `step` bytes apart.
+    // The window of a warp that walks along a row: of each row of the input and class of taps, the values that the taps
+    // of the next positions share. Byte offsets are those of shared memory.
     template <int Classes>
-    CKGEN_DEVICE void multiply(const HaloWalk<StageRing>& walk, int row, int column, int positions, int step,
-                               Sums& sums) const {
-        constexpr int slots = taps_of(0, Classes);
-        constexpr int turn = slots * max_of(1, 8 / slots);
+    struct Window {
+        static constexpr int slots = taps_of(0, Classes);
+        static constexpr int turn = slots * max_of(1, 8 / slots);  // positions after which the slots repeat
+
+        int in[part_rows], kind[Classes], out;
+        float values[part_rows][Classes][slots][vector];
+    };
+
+    // Sets the offsets for row `row` of the step, from position `column` on.
+    template <int Classes>
+    CKGEN_DEVICE void set_offsets(const HaloWalk<StageRing>& walk, int row, int column, Window<Classes>& w) const {
         const conv::BwdWeightArgs& p = args_.problem;
         const conv::HaloGeometry& g = args_.rings;
-        const int lane_byte = thread_.thread_id() % 32 * 4;
         const int ring_rows = g.blocks * g.rows;
         const int first_line = walk.block * g.rows - g.lead_rows + row;
-        const int first_byte = byte_of(rings_.in) + column * pitch + lane_byte;
-        int in[part_rows], out = byte_of(walk.ring.data()) + (row * g.plane + column) * pitch + lane_byte;
+        const int first_byte = column * pitch + thread_.thread_id() % 32 * 4;
+        w.out = byte_of(walk.ring.data()) + row * g.plane * pitch + first_byte;
         CKGEN_UNROLL
         for(int r = 0; r < part_rows; ++r) {
             const int tap = min_of(first_row_ + r, p.filter[0] - 1) * p.dilation[0];
@@ -159,55 +169,66 @@ private:
             int line = first_line + shift;
             line += line < 0 ? ring_rows : 0;
             line -= line >= ring_rows ? ring_rows : 0;
-            in[r] = first_byte + ring * p.stride[1] * g.ring_bytes + line * g.plane * pitch;
+            w.in[r] = byte_of(rings_.in) + ring * p.stride[1] * g.ring_bytes + line * g.plane * pitch + first_byte;
         }
-        int kind_byte[Classes];
         CKGEN_UNROLL
         for(int kind = 0; kind < Classes; ++kind) {
             const auto [ring, shift] = place_of((first_tap_ + kind) * p.dilation[1], p.stride[1]);
-            kind_byte[kind] = ring * g.ring_bytes + shift * pitch;
+            w.kind[kind] = ring * g.ring_bytes + shift * pitch;
         }
-        float window[part_rows][Classes][slots][vector];
+    }
+
+    // Loads value i of the taps of class `kind` of each row; positions are `step` bytes apart.
+    template <int Classes>
+    CKGEN_DEVICE void load_values(int kind, int i, int step, Window<Classes>& w) const {
+        CKGEN_UNROLL
+        for(int r = 0; r < part_rows; ++r)
+            load(w.in[r] + w.kind[kind] + i * step, w.values[r][kind][i % Window<Classes>::slots]);
+    }
+
+    // Multiplies position i of a turn.
+    template <int Classes>
+    CKGEN_DEVICE void next(int i, int step, Window<Classes>& w, Sums& sums) const {
+        CKGEN_UNROLL
+        for(int kind = 0; kind < Classes; ++kind)
+            load_values(kind, i + taps_of(kind, Classes) - 1, step, w);
+        float value[vector];
+        load(w.out + i * step, value);
         CKGEN_UNROLL
         for(int r = 0; r < part_rows; ++r)
             CKGEN_UNROLL
+        for(int tap = 0; tap < part_taps; ++tap)
+            CKGEN_UNROLL
+        for(int e = 0; e < vector; ++e)
+            sums[r][tap][e] += w.values[r][tap % Classes][(i + tap / Classes) % Window<Classes>::slots][e] * value[e];
+    }
+
+    // Multiplies `positions` positions of row `row` of the step, from `column` on, `step` bytes apart.
+    template <int Classes>
+    CKGEN_DEVICE void multiply(const HaloWalk<StageRing>& walk, int row, int column, int positions, int step,
+                               Sums& sums) const {
+        constexpr int turn = Window<Classes>::turn;
+        Window<Classes> w;
+        set_offsets(walk, row, column, w);
+        CKGEN_UNROLL
         for(int kind = 0; kind < Classes; ++kind)
             CKGEN_UNROLL
         for(int i = 0; i < taps_of(kind, Classes) - 1; ++i)
-            load(in[r] + kind_byte[kind] + i * step, window[r][kind][i]);
-
-        const auto next = [&](int i) {  // position i of a turn
-            CKGEN_UNROLL
-            for(int r = 0; r < part_rows; ++r)
-                CKGEN_UNROLL
-            for(int kind = 0; kind < Classes; ++kind) {
-                const int last = i + taps_of(kind, Classes) - 1;
-                load(in[r] + kind_byte[kind] + last * step, window[r][kind][last % slots]);
-            }
-            float value[vector];
-            load(out + i * step, value);
-            CKGEN_UNROLL
-            for(int r = 0; r < part_rows; ++r)
-                CKGEN_UNROLL
-            for(int tap = 0; tap < part_taps; ++tap)
-                CKGEN_UNROLL
-            for(int e = 0; e < vector; ++e)
-                sums[r][tap][e] += window[r][tap % Classes][(i + tap / Classes) % slots][e] * value[e];
-        };
+            load_values(kind, i, step, w);
         for(; positions >= turn; positions -= turn) {
             CKGEN_UNROLL
             for(int i = 0; i < turn; ++i)
-                next(i);
+                next(i, step, w, sums);
             CKGEN_UNROLL
             for(int r = 0; r < part_rows; ++r)
-                in[r] += turn * step;
-            out += turn * step;
+                w.in[r] += turn * step;
+            w.out += turn * step;
         }
         CKGEN_UNROLL
         for(int i = 0; i < turn - 1; ++i) {
             if(i >= positions)
                 break;
-            next(i);
+            next(i, step, w, sums);
         }
     }
 
@@ -253,8 +274,7 @@ private:
             const int column = tap - row * p.filter[1];
             const int part = row / part_rows * column_parts_ + column / part_taps;
             const int place = (part * part_rows + row % part_rows) * part_taps + column % part_taps;
-            const float total =
-                sum_of_lds(thread_, group * sums_pitch() + place, groups * sums_pitch(), 0, shares_, 1);
+            const float total = sum_of_lds(thread_, group * sums_pitch() + place, groups * sums_pitch(), 0, shares_, 1);
             const int64 element = static_cast<int64>(tile.group) * taps + i;
             if(p.partial != nullptr)
                 thread_.global_store(

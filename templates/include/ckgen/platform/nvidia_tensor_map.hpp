@@ -90,8 +90,8 @@ TensorMap box_map(const void* base, const BoxMap& m) {
     const int row_bytes = m.box_channels * static_cast<int>(sizeof(T));
     const CUtensorMapSwizzle swizzle = m.plain            ? CU_TENSOR_MAP_SWIZZLE_NONE
                                        : row_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
-                                       : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                                         : CU_TENSOR_MAP_SWIZZLE_NONE;
+                                       : row_bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                          : CU_TENSOR_MAP_SWIZZLE_NONE;
     return encoded("cuTensorMapEncodeTiled", encode, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides,
                    box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

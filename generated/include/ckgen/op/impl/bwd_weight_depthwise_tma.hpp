@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
-#include "ckgen/op/impl/halo_boxes.hpp"
+#include "ckgen/op/impl/bwd_weight_halo_boxes.hpp"
 #include "ckgen/pipeline/bwd_weight_depthwise_tma.hpp"
 
 namespace ckgen::instances {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ckgen/config/checked.hpp"
-#include "ckgen/op/impl/halo_boxes.hpp"
+#include "ckgen/op/impl/bwd_weight_halo_boxes.hpp"
 #include "ckgen/pipeline/halo.hpp"
 #if !CKGEN_PLATFORM_HOST
 #include "ckgen/pipeline/halo_wgmma.hpp"
@@ -69,6 +69,7 @@ struct BwdWeightHalo : HaloBoxes {
         describe<Kernel>(p, args);
         return args;
     }
+
 private:
     template <class Kernel, class D>
     static void describe(const conv::BwdWeightArgs& p, pipeline::HaloArgs<D>& args) {

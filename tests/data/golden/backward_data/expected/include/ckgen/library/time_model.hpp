@@ -124,8 +124,8 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double unit = pick(passes > 0.0, swept, tiled);
     // Bytes of A that backward data's workgroups read again for the next tap.
     const double footprint = min(units * residents, workgroups) / max(1.0, ceil_div(result_columns, columns)) * rows * tap_channels * elem_bytes;
-    // Bytes that memory delivers again because the cache does not hold them.
-    const double reread = pick(tap_channels > 0.0, pick(footprint > cache, max(0.0, mean_taps - 1.0) * a_bytes, 0.0), pick(compulsory > cache, max(0.0, tiles / (units * residents) - 1.0) * compulsory, 0.0));
+    // Bytes that memory delivers again because the cache does not hold them; sweeps read each element once.
+    const double reread = pick(tap_channels > 0.0, pick(footprint > cache, max(0.0, mean_taps - 1.0) * a_bytes, 0.0), pick(compulsory > cache, pick(passes > 0.0, 0.0, max(0.0, tiles / (units * residents) - 1.0)) * compulsory, 0.0));
     // Slowdown of memory by too few units: 60 percent of them saturate it.
     const double idle = pick(passes > 0.0, 1.0, max(1.0, 0.6 * units / min(units, workgroups)));
     // Bytes of partial sums, written and read.

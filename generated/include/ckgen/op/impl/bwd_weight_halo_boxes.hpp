@@ -1,4 +1,4 @@
-// Copied by ckgen from templates/include/ckgen/op/impl/halo_boxes.hpp. Do not edit; run: ckgen generate
+// Copied by ckgen from templates/include/ckgen/op/impl/bwd_weight_halo_boxes.hpp. Do not edit; run: ckgen generate
 // The boxes that TMA copies in families halo and depthwise_tma of backward weight: rows of images.
 #pragma once
 
