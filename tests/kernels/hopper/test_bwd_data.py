@@ -4,6 +4,7 @@ bugs that a GPU hides are reported with their source lines.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,36 @@ def test_tf32_takes_channels_in_multiples_of_four(library: Library, name: str) -
     for instance in (i for i in TF32S if i.ndim == NARROW[name].ndim):
         for split_k in (1, 3, 9, -1):
             run(library, instance.name, NARROW[name], split_k)
+
+
+def draw(library: Library, instance: Instance, rng: random.Random) -> ConvProblem:
+    """A random problem that the instance takes, with channels that rarely fill its tiles."""
+    while True:
+        filter_ = [rng.choice([1, 1, 2, 3]) for _ in range(instance.ndim)]
+        pad, right = ([rng.randint(0, edge - 1) for edge in filter_] for _ in range(2))
+        problem = make_problem(
+            groups=rng.choice([1, 1, 2, 3]),
+            batch=rng.choice([1, 3, 9]),
+            k=4 * rng.randint(1, 60),
+            c=4 * rng.randint(1, 40),
+            filter=filter_,
+            input=[edge + rng.choice([0, 1, 4]) for edge in filter_],
+            stride=[rng.choice([1, 1, 2]) for _ in filter_],
+            pad=pad,
+            right_pad=right,
+        )
+        if library.unsupported_reason(instance.name, problem) is None:
+            return problem
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_problems_are_right_with_few_and_many_splits(library: Library, seed: int) -> None:
+    rng = random.Random(seed)
+    library.configure_host(seed=seed)
+    for instance in ALL:
+        problem = draw(library, instance, rng)
+        for split_k in (rng.randint(1, 7), rng.randint(8, 20)):
+            run(library, instance.name, problem, split_k)
 
 
 def test_tf32_copies_the_weight_and_no_output(library: Library) -> None:
