@@ -37,7 +37,7 @@ SHARED_BYTES = 227 * 1024  # all shared memory of sm_90a: the problem determines
 POSITION_BYTES = 128  # of the groups of a workgroup: one line of the cache, four bytes per lane
 LANE_BYTES = 4
 MATH_WAVES = 4
-POSITIONS = 16  # about, of a row that a warp walks along
+POSITIONS = 16  # of a tile of the cost model; a warp walks along up to 28 positions of a row
 
 DERIVED = (
     NDIM,
@@ -51,7 +51,7 @@ DERIVED = (
     WAVE,
 )
 REASONS = {
-    "k_per_block": f"by rule: a warp walks along about {POSITIONS} positions of a row",
+    "k_per_block": f"by rule: {POSITIONS} positions, which the cost model counts at a time",
     "m_per_xdl": "by rule: there is no matrix atom, a lane multiplies single values",
     "load_waves": "by rule: one thread of one wave issues all copies",
     "math_waves": "by rule: eight warps, with up to 204 registers per thread",

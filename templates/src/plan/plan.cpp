@@ -110,8 +110,9 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
         if(reason.empty() && !role.copied && role.tensor != TensorName::wei)  // the weight has no gaps
             reason = check_gaps(t, p, role.vector_rule, role.tensor, role.vector);
     for(const Role& role : roles) {
-        // A tensor map describes memory from a multiple of 16 bytes on.
-        const int bytes = t.tma && role.tensor != t.roles.c ? 16 : std::min(16, role.vector * role.bytes);
+        // A tensor map describes memory from a multiple of 16 bytes on. A weight has vectors of as many, or is copied.
+        const bool mapped = t.tma && role.tensor != TensorName::wei && role.tensor != t.roles.c;
+        const int bytes = mapped ? 16 : std::min(16, role.vector * role.bytes);
         if(reason.empty())
             reason =
                 check_multiple(role.alignment_rule, (std::string("the ") + word_of(role.tensor) + " address").c_str(),

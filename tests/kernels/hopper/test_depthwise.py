@@ -13,7 +13,8 @@ import pytest
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
-from ckgen.library.library import Library
+from ckgen.library.c_api import CProblem
+from ckgen.library.library import Library, UnsupportedProblem
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
@@ -86,6 +87,14 @@ def test_other_problems_are_refused(library: Library, change: dict[str, object],
     sizes = {"groups": 16, "batch": 2, "k": 1, "c": 1, "filter": [3, 3], "input": [9, 9], "pad": 1} | change
     said = library.unsupported_reason(T3X3.name, make_problem(**sizes))  # type: ignore[arg-type]
     assert said is not None and said.startswith(reason), said
+
+
+@pytest.mark.parametrize(("addresses", "tensor"), [((8200, 65536, 131072), "input"), ((8192, 65536, 131074), "output")])
+def test_addresses_beside_16_bytes_are_refused(library: Library, addresses: tuple[int, int, int], tensor: str) -> None:
+    described = CProblem.make(make_problem(groups=16, batch=2, k=1, c=1, filter=[3, 3], input=[9, 9]), T3X3.layout, 1)
+    with pytest.raises(UnsupportedProblem, match=f"the {tensor} address"):
+        library.prepare(T3X3.name, described, addresses)
+    library.prepare(T3X3.name, described, (8192, 65538, 131072))  # TMA does not touch the weight
 
 
 # More steps than ring stages, pieces that the warps share unevenly, and two parts of the filter.
