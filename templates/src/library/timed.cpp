@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 namespace ckgen::time_model {
 
@@ -23,9 +22,6 @@ int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
 }
 
 namespace {
-
-// The positions that a tap of backward data reaches are those of one of so many matrix products along a dimension.
-int64 sub_gemms(const Sizes& p, int d) { return p.strides[d] / std::gcd(p.strides[d], p.dilations[d]); }
 
 // The fastest axis of the output.
 char last_of(const char* layout) { return layout[std::strlen(layout) - 1]; }
@@ -46,7 +42,7 @@ int64 passes(const InstanceFields& i, const Extents& own, const Sizes& p) {
         return 0;
     return p.product(p.k, [&](int d) {
         const int64 unit = d == p.ndim - 1 ? i.sweep_columns : d == p.ndim - 2 ? i.sweep_rows : 1;
-        return divide_up(own.tap_channels > 0 ? divide_up(p.filter[d], sub_gemms(p, d)) : p.filter[d], unit);
+        return divide_up(own.tap_channels > 0 ? divide_up(p.filter[d], p.tilde(d)) : p.filter[d], unit);
     });
 }
 
@@ -62,7 +58,7 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.sweep_groups = std::max(1, i.sweep_groups);
     n.tiles = real(tiles(i, own, p.groups)), n.groups = real(p.groups), n.terms = real(own.k);
     n.tap_channels = real(own.tap_channels * std::min<int64>(i.groups_to_merge, p.groups));
-    n.mean_taps = real(p.taps()) / real(p.product(1, [&](int d) { return sub_gemms(p, d); }));
+    n.mean_taps = real(p.taps()) / real(p.product(1, [&](int d) { return p.tilde(d); }));
     n.tile_taps = real(i.all_taps ? own.taps : 1), n.result_columns = real(own.n);
     n.written = real(c), n.compulsory = real((a + b) * i.elem_bytes + c * i.c_bytes),
     n.a_bytes = real(a * i.elem_bytes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <numeric>
 #include <tuple>
 
 #include "ckgen/config/operations.hpp"
@@ -32,6 +33,8 @@ struct ProblemSizes {
         const int64 reach = (filter[d] - 1) * dilations[d] + 1;
         return (input[d] + left_pads[d] + right_pads[d] - reach) / strides[d] + 1;
     }
+    // Backward data: the positions that a tap reaches are those of one of so many matrix products along a dimension.
+    int64 tilde(int d) const { return strides[d] / std::gcd(strides[d], dilations[d]); }
     // The product of `first` and size(d) of every dimension d.
     template <class Size>
     int64 product(int64 first, const Size& size) const {

@@ -2,8 +2,6 @@
 // Backward data as the planned operation that op/planned.hpp is a template over.
 #pragma once
 
-#include <numeric>
-
 #include "ckgen/conv/problem_sizes.hpp"
 #include "ckgen/op/planned.hpp"
 #include "ckgen/op/reference_conv_bwd_data.hpp"
@@ -21,9 +19,7 @@ struct BwdData : operations::BwdData {
 
     // As if all positions were in one sub-GEMM.
     static conv::Extents extents(const conv::ProblemSizes& p, bool) {
-        const int64 terms = p.product(p.k, [&](int d) {
-            return conv::divide_up(p.filter[d], p.strides[d] / std::gcd(p.strides[d], p.dilations[d]));
-        });
+        const int64 terms = p.product(p.k, [&](int d) { return conv::divide_up(p.filter[d], p.tilde(d)); });
         return {p.input_positions(), p.c, 1, terms, p.k};
     }
     static Plan make_plan(const Traits& traits, const conv::Problem& problem, const conv::Fusion& fusion,
