@@ -47,6 +47,7 @@ _COPY_TILES = {
     "wavelet_tma": ((64, 128), (64, 128, 192, 256)),
     "stationary": ((64, 128), (128, 256)),
     "halo": ((8, 16, 32, 40, 64), (8, 16, 32, 64)),
+    "depthwise_tma": ((1, 2, 3, 5, 7), (32, 64)),
 }
 _DRAWS = 20_000  # per kind, before the kind counts as having no valid instance
 
