@@ -16,6 +16,7 @@ from ckgen.families.vectors import Shape, Width, small
 from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE, find_warpgroup_atom
 
 LOAD_WAVES = 2  # one warpgroup; one of its threads issues all copies
+SHARED_BYTES = 227 * 1024  # all shared memory of sm_90a, for rings whose shape the problem determines
 MAX_STAGES = 6  # more stages hide no more latency if a stage is multiplied in 400 clocks
 WGMMA_ROWS = 64  # rows of a warpgroup's atom
 OTHER_REGISTERS = 64  # beside accumulators, estimated

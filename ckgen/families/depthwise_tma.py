@@ -17,6 +17,7 @@ from ckgen.families.bulk_copy import (
     ELEM_BYTES,
     LAUNCH_THREADS,
     NDIM,
+    SHARED_BYTES,
     WAVE,
     BulkCopy,
 )
@@ -28,12 +29,10 @@ from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
 from ckgen.families.shared_rules import COPY_ATOM, LDS_BYTES
 from ckgen.families.tile_cost import Bound, Code, TileBytes, Work, slowest
-from ckgen.families.vectors import Shape, Width
-from ckgen.hardware.archs import NVIDIA_ARCHES, find_warpgroup_atom
+from ckgen.families.vectors import Shape
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import BWD_WEIGHT
 
-SHARED_BYTES = 227 * 1024  # all shared memory of sm_90a: the problem determines the shape of the rings
 POSITION_BYTES = 128  # of the groups of a workgroup: one line of the cache, four bytes per lane
 LANE_BYTES = 4
 MATH_WAVES = 4
@@ -57,7 +56,6 @@ REASONS = {
     "math_waves": "by rule: eight warps, with up to 204 registers per thread",
     "stages": "by rule: three filter rows",
     "vector": f"by rule: {LANE_BYTES} bytes of groups per lane; single weights",
-    "small": f"by rule: {LANE_BYTES} bytes of groups per lane; single weights",
 }
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
@@ -128,14 +126,11 @@ class DepthwiseTma(BulkCopy):
     def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
         return 1, MATH_WAVES
 
-    def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
-        return self.reason("vector")
-
     def stages(self, instance: Fields) -> int:
         return 3
 
     def home(self, dtype: str) -> Sequence[str]:
-        return tuple(arch for arch in NVIDIA_ARCHES if find_warpgroup_atom(arch, "f16") is not None)
+        return super().home("f16")  # f32 has no matrix atom there, and needs none
 
     def has_atom(self, instance: Fields, arch: str) -> bool:
         return arch in self.home(instance.dtype)
@@ -177,7 +172,7 @@ class DepthwiseTma(BulkCopy):
 
 
 def _parts(instance: Fields, problem: ConvProblem) -> int:
-    """Parts of the filter, each of which a warp multiplies."""
+    """The number of parts of the filter; one warp multiplies one part."""
     rows, columns = problem.filter
     return ceil_div(rows, instance.stages) * ceil_div(columns, instance.m_per_block)
 

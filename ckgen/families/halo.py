@@ -18,6 +18,7 @@ from ckgen.families.bulk_copy import (
     LOAD_WAVES,
     MAX_STAGES,
     NDIM,
+    SHARED_BYTES,
     WAVE,
     WGMMA_ROWS,
     BulkCopy,
@@ -34,7 +35,6 @@ from ckgen.families.tile_cost import Code, Work
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 
-LDS_BYTES = 227 * 1024  # all shared memory of sm_90a: the problem determines the shape of the rings
 ATOM = (16, 8, 16)  # m, n and k of mma.sync; with fewer than m channels, the nine taps share atoms in pairs
 COLUMNS = 32  # columns per warp in backward data, where channels are the columns of the atom
 WARPGROUPS = 3  # with wgmma, one per row of the filter
@@ -56,7 +56,11 @@ DERIVED = (
         f"3 * m_per_block // 2 if m_per_xdl == {WGMMA_ROWS} else k_per_block * {CHANNELS} // block_size if a_k_major"
         f" else (5 if n_per_block < {ATOM[0]} else 9) * (m_per_block // {ATOM[1]}) * 4",
     ),
-    Value("lds_bytes", "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.", f"{LDS_BYTES}"),
+    Value(
+        "lds_bytes",
+        "Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.",
+        f"{SHARED_BYTES}",
+    ),
     Value(
         "groups_per_block",
         "Groups whose channels one workgroup of family halo has beside each other.",

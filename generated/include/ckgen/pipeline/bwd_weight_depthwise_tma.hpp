@@ -82,11 +82,11 @@ private:
         : args_(args), rings_(rings), thread_(thread), id_(id), row_parts_(ceil_div(args.problem.filter[0], part_rows)),
           column_parts_(ceil_div(args.problem.filter[1], part_taps)) {
         const int parts = row_parts_ * column_parts_;
-        const int part = id / 32 % parts;
+        part_ = id / 32 % parts;
         shares_ = warps / parts;
         share_ = id / 32 / parts;
-        first_row_ = part / column_parts_ * part_rows;
-        first_tap_ = part % column_parts_ * part_taps;
+        first_row_ = part_ / column_parts_ * part_rows;
+        first_tap_ = part_ % column_parts_ * part_taps;
     }
 
     CKGEN_DEVICE void multiply_all(const conv::BwdWeightTile& tile) {
@@ -249,11 +249,10 @@ private:
     // groups of neighbouring lanes into different banks.
     CKGEN_DEVICE int sums_pitch() const { return row_parts_ * column_parts_ * part_rows * part_taps | 1; }
     CKGEN_DEVICE void spread(const Sums& sums) const {
-        const int part = id_ / 32 % (row_parts_ * column_parts_);
         CKGEN_UNROLL
         for(int e = 0; e < vector; ++e) {
             const int line = share_ * groups + thread_.thread_id() % 32 * vector + e;
-            const int first = line * sums_pitch() + part * part_rows * part_taps;
+            const int first = line * sums_pitch() + part_ * part_rows * part_taps;
             CKGEN_UNROLL
             for(int r = 0; r < part_rows; ++r)
                 CKGEN_UNROLL
@@ -289,8 +288,8 @@ private:
     const platform::Thread& thread_;
     const int id_;  // of the math role
     const int row_parts_, column_parts_;
-    int shares_, share_;         // warps that have the same part; those after the last share have nothing to do
-    int first_row_, first_tap_;  // of this warp's part
+    int shares_, share_;                // warps that have the same part; those after the last share have nothing to do
+    int part_, first_row_, first_tap_;  // this warp's part of the filter, and its first row and tap
 };
 
 }  // namespace ckgen::pipeline
