@@ -3,10 +3,10 @@
 python bench/torch_models.py LIBRARY MODEL:BATCH... [--type bf16|f32|tf32] [--format channels_last|contiguous]
 
 A model is one of timm, or with `tv:` before its name one of torchvision. One line of JSON per model: the median step of
-both in ms (rounds of five steps that alternate), the host's part, the milliseconds of all kernels of one step, the
-seconds of the first step, which times the candidates, and the relative difference of the parameters' gradients (median
-and worst; worst ones are of parameters whose gradient is zero but for rounding, such as biases before batch
-normalisation).
+both in ms (rounds of five steps that alternate), the host's part, the same step as a CUDA graph, which does not wait
+for the host, the seconds of the first step, which times the candidates, and the relative difference of the parameters'
+gradients (median and worst; worst ones are of parameters whose gradient is zero but for rounding, such as biases before
+batch normalisation).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,33 @@ def timed(model: Any, images: Any, half: bool, steps: int) -> list[tuple[float, 
     return found
 
 
-def gpu_ms(model: Any, images: Any, half: bool) -> float:
-    """Milliseconds of all kernels of a step, without the gaps in which the GPU waits for the host."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+def captured(model: Any, images: Any, half: bool) -> Any:
+    """A step as a CUDA graph, whose replays do not wait for the host."""
+    side, here = torch.cuda.Stream(), torch.cuda.current_stream()
+    side.wait_stream(here)
+    with torch.cuda.stream(side):
         step(model, images, half)
-        torch.cuda.synchronize()
-    return round(float(sum(event.self_device_time_total for event in seen.key_averages())) / 1e3, 2)
+    here.wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step(model, images, half)
+    return graph
+
+
+def replays_ms(graphs: Sequence[Any]) -> list[float]:
+    """Milliseconds of a replay of each graph; median of rounds of five replays that alternate."""
+    found: list[list[float]] = [[] for _ in graphs]
+    for _ in range(ROUNDS * STEPS):
+        for graph, times in zip(graphs, found, strict=True):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            graph.replay()
+            begin.record()
+            for _ in range(STEPS):
+                graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            times.append(begin.elapsed_time(end) / STEPS)
+    return [round(statistics.median(times), 3) for times in found]
 
 
 def gradients(model: Any) -> list[Any]:
@@ -98,10 +120,10 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         with enabled:
             timed(model, images, half, 1)
             ours += timed(model, images, half, STEPS)
-    kernels = [gpu_ms(model, images, half)]
+    graphs = [captured(model, images, half)]
     with enabled:
-        step(model, images, half)
-        kernels.append(gpu_ms(model, images, half))
+        graphs.append(captured(model, images, half))
+    replayed = replays_ms(graphs)
     times = [[round(statistics.median(column), 2) for column in zip(*rows, strict=True)] for rows in (stock, ours)]
     return {
         "model": name,
@@ -112,7 +134,8 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         "enabled_ms": times[1][0],
         "ratio": round(times[0][0] / times[1][0], 3),
         "host_ms": [times[0][1], times[1][1]],
-        "gpu_ms": kernels,
+        "graph_ms": replayed,
+        "graph_ratio": round(replayed[0] / replayed[1], 3),
         "first_step_s": round(first, 1),
         "gradients_apart": [statistics.median(apart), max(apart)],
     }

@@ -249,9 +249,13 @@ class Family(ABC):
         own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
         return own or rates.flops_of(kind)
 
+    def pace(self, instance: Fields) -> float:
+        """The time of a product of an instance in multiples of that at `matrix_rate`."""
+        return 1.0
+
     def bound(self, instance: Fields, rates: Rates, roles: Sequence[RoleLoad], groups: int) -> Bound:
         """The bound of a tile if `groups` workgroups are resident on a unit."""
-        rate = self.matrix_rate(instance.dtype, rates)
+        rate = self.matrix_rate(instance.dtype, rates) / self.pace(instance)
         return gemm_bound(instance, rates, roles, groups, self.tile_bytes(instance), rate)
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:

@@ -32,6 +32,7 @@ from ckgen.families.hopper_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.vectors import Shape
 from ckgen.hardware.archs import NVIDIA_ARCHES
+from ckgen.hardware.compute_units import MMA_SYNC_SHARE
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 SWIZZLE_BYTES = 1024  # a swizzled TMA tile begins at a multiple of 8 rows of 128 bytes
@@ -126,6 +127,11 @@ class Hopper(BulkCopy):
         most = max(arch.lds_limit for arch in NVIDIA_ARCHES.values())
         stage = instance.lds_stage_bytes + STAGE_BARRIER_BYTES
         return max(2, min(MAX_STAGES, (most - instance.lds_beside_stages) // stage))
+
+    def pace(self, instance: Fields) -> float:
+        """1, or more where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost."""
+        by_warps = instance.elem_bytes == 4 and instance.channels_last and not instance.a_k_major
+        return 1 / MMA_SYNC_SHARE if by_warps else 1.0
 
     def kept_rows(self, instance: Fields) -> int:
         return instance.weight_rows

@@ -55,13 +55,19 @@ RULES: tuple[Rule, ...] = (
     COPY_TF32,
     Rule(
         id="tma-weight-tf32",
-        scope="domain",
-        condition="elem_bytes == 2 or as_stored == 1 or not channels_last",
-        sentence="backward weight has instances of f32_comp_tf32 only where positions are side by side",
-        message="{family} of backward weight has no {dtype} instances with layout {layout}",
-        help="use f16, bf16 or bf16_f32_bf16, family xdl, or a layout like NGCHW/GKCYX/NGKHW",
-        reason="wgmma takes tf32 from LDS only with GEMM-K innermost; the positions of channels-last tensors are not.",
-        blame=("dtype",),
+        scope="tile",
+        condition=(
+            "elem_bytes == 2 or not channels_last"
+            " or (n_per_block != 192 and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
+        ),
+        sentence="backward weight in tf32 with the channels last has 64, 128 or 256 columns and no ping-pong",
+        message="n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves for {dtype}",
+        help="use n_per_block 64, 128 or 256, and leave `m_per_xdl` and `wave_ratio` out",
+        reason=(
+            "wgmma takes tf32 from LDS only with GEMM-K innermost; warps multiply channels-last tensors by mma.sync, each"
+            " a quarter of the columns."
+        ),
+        blame=("tile", "m_per_xdl", "wave_ratio"),
         only=("wavelet_tma",),
         operations=(BWD_WEIGHT,),
     ),

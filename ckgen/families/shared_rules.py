@@ -30,8 +30,8 @@ COPY_TF32 = Rule(
     condition="elem_bytes == 2 or as_stored == 1",
     sentence="families stationary and halo have elements of 16 bits",
     message="{family} has no {dtype} instances",
-    help="use f16 or bf16, or family wavelet_tma of backward data",
-    reason="wgmma takes tf32 from LDS only with GEMM-K innermost. wavelet_tma of backward data copies the weight so.",
+    help="use f16 or bf16, or family wavelet_tma",
+    reason="wgmma takes tf32 from LDS only with GEMM-K innermost, and these families load A and B in another order.",
     blame=("dtype",),
     only=("stationary", "halo"),
 )

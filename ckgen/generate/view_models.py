@@ -97,6 +97,11 @@ class Source:
         return FAMILIES[self.instance.family].registers(self.instance)
 
     @property
+    def pace(self) -> float:
+        """The time of a product in multiples of that at the family's rate."""
+        return FAMILIES[self.instance.family].pace(self.instance)
+
+    @property
     def tap_step(self) -> int:
         """The K channels of backward data that a tap takes whole numbers of, for the time model."""
         return FAMILIES[self.instance.family].tap_step(self.instance)

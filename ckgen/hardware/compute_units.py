@@ -121,10 +121,9 @@ class Rates:
 # bytes of shared memory and 64 bytes of L2 per cycle: "NVIDIA H100 Tensor Core GPU architecture", CUDA programming
 # guide, 16.8 and 5.4.1. mma.sync reaches 62.9 % of wgmma's rate: Luo et al., "Dissecting the NVIDIA Hopper Architecture
 # through Microbenchmarking and Multiple Level Analysis", arXiv 2501.12084.
-_HOPPER_MATRIX = (
-    *(("f16", 1024.0), ("bf16", 1024.0), ("tf32", 512.0)),
-    *(("mma-f16", 644.0), ("mma-bf16", 644.0), ("mma-tf32", 322.0), ("mma-f32", 64.0)),
-)
+MMA_SYNC_SHARE = 0.629
+_WGMMA = (("f16", 1024.0), ("bf16", 1024.0), ("tf32", 512.0))
+_HOPPER_MATRIX = (*_WGMMA, *((f"mma-{kind}", rate * MMA_SYNC_SHARE) for kind, rate in _WGMMA), ("mma-f32", 64.0))
 RATES: dict[str, Rates] = {
     rates.arch: rates
     for rates in (

@@ -63,7 +63,7 @@ TERMS = (
         " ceil_div(ceil_div(terms, split_k), k_per_block))",
         "Steps along GEMM-K of a workgroup.",
     ),
-    Term("macs", "rows * columns * k_per_block * tile_taps", "Products of a step."),
+    Term("macs", "rows * columns * k_per_block * tile_taps * pace", "Products of a step, slower ones as several."),
     Term("accesses", "(rows / a_vector + columns / b_vector) * k_per_block", "Vectors that a step loads."),
     Term("loaded", "values * k_per_block * elem_bytes", "Bytes that a step loads."),
     Term("lined", "(rows * a_lines + columns * b_lines) * k_per_block * elem_bytes", "Of these, in one line more."),

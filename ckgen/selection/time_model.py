@@ -42,6 +42,7 @@ def instance_numbers(instance: Instance) -> dict[str, float]:
         "rows": tile.m,
         "columns": tile.n,
         "values": tile.values,
+        "pace": family.pace(instance),
         "k_per_block": instance.k_per_block,
         "a_vector": instance.a_vector,
         "b_vector": instance.b_vector,

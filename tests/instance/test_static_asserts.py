@@ -35,6 +35,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "N == 64 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n"),
         "!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k)": (*("tma-tf32", "tma-weight-tf32"),),
     },
+    "atom/warp_tile.hpp": {"N == 64 || N == 128 || N == 256": ("tma-n", "tma-weight-tf32")},
     "atom/wgmma_host.hpp": {"sizeof(T) == 2": ("tma-tf32", "tma-weight-tf32")},
     "block/direct_copy.hpp": {
         "lane_bytes == 16": "kDirectOperand asks for vector 8 of 16-bit elements",
@@ -137,6 +138,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
             "stages-range",
         ),  # wavelet requires `wave_ratio`, which has at least 1
         "ahead == 1 || ahead == 2": "platforms say 1 or 2, whatever the instance",
+    },
+    "pipeline/tma_consumers.hpp": {
+        "Base::own_blocks == 1 && D::weight_rows == 0": "family stationary has no weights; tma-weight-tf32 for the rest",
     },
     "pipeline/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
     "epilogue/wgmma_plane_store.hpp": {

@@ -99,6 +99,7 @@ OTHERS = {
     ),
     "wavelet_tma": TMA,
     "wavelet_tma f32": replace(TMA, dtype="bf16_f32_bf16", function="Mixture"),
+    "wavelet_tma tf32": replace(TMA, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4),
     "depthwise_tma": DEPTHWISE_TMA,
     "depthwise_tma f32": replace(DEPTHWISE_TMA, dtype="bf16_f32_bf16", function="Mixture"),
     "halo": HALO,

@@ -27,6 +27,7 @@ INSTANCES = (
     Instance("xdl", LAYOUT, "bf16", "Filter1x1Stride1Pad0", 64, 64, 32, 16, 0, 1, 8, 8, 8, 2),
     Instance("wavelet", LAYOUT, "f16", "Default", 64, 64, 32, 32, 4, 2, 2, 2, 2, 4),
     Instance("wavelet_tma", LAYOUT, "bf16", "Default", 128, 256, 64, 64, 2, 4, 8, 8, 2, 4, archs=("sm_90a",)),
+    Instance("wavelet_tma", LAYOUT, "f32_comp_tf32", "Default", 128, 128, 32, 64, 2, 4, 4, 4, 2, 6, archs=("sm_90a",)),
     Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",)),
 )
 FLAGS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")

@@ -12,17 +12,17 @@ import numpy as np
 
 from ckgen.conv.dtypes import element_of
 from ckgen.conv.encoding import decode, encode
-from ckgen.conv.layout import to_logical
+from ckgen.conv.layout import to_logical, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import Function
 from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
+from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library
-from ckgen.operations.bwd_weight import backward_weight
 from ckgen.operations.operation import OPERATIONS
-from ckgen.verify.reference import tolerance
+from ckgen.verify.run_tensors import make_data
 from tests.support.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,25 +112,18 @@ def shared_library(library: Path, sources: Sequence[Path], include: Sequence[Pat
 
 
 def run_instance(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
-    """Run an instance on random data into poisoned weights and compare with the float64 reference."""
-    instance = library.instance(name)
-    rng = np.random.default_rng(5)
-    arrays = {}
-    for tensor in ("in", "out"):
-        values = rng.standard_normal(problem.shape(tensor, instance.layout)).astype(np.float32)
-        arrays[tensor] = encode(values, element_of(instance.dtype, tensor))
-    wei_element = element_of(instance.dtype, "wei")
-    wei = encode(np.full(problem.shape("wei", instance.layout), np.nan), wei_element)
-    library.run(name, problem, arrays["in"], wei, arrays["out"], split_k=split_k)
-    exact = {
-        tensor: decode(array, element_of(instance.dtype, tensor)).transpose(to_logical(tensor, instance.layout))
-        for tensor, array in arrays.items()
+    """Run an instance on random data into a poisoned result and compare with the float64 reference."""
+    instance, function = library.instance(name), library.function_of(name)
+    written = OPERATIONS[instance.operation].written
+    data = make_data(problem, instance.dtype, 7, instance.operation, function)
+    element = element_of(instance.dtype, written)
+    arrays = {
+        tensor: np.ascontiguousarray(array.transpose(to_physical(tensor, instance.layout)))
+        for tensor, array in data.tensors.items()
     }
-    expected = backward_weight(problem, exact["in"], exact["out"])
-    scale = float(np.abs(exact["in"]).max() * np.abs(exact["out"]).max())
-    error = np.abs(decode(wei, wei_element).transpose(to_logical("wei", instance.layout)) - expected)
-    assert (error <= tolerance(instance.dtype, problem.gemm[2], scale, expected)).all(), (
-        name,
-        problem,
-        error.max(),
-    )
+    arrays[written] = encode(np.full(problem.shape(written, instance.layout), np.nan), element)
+    ds = [np.ascontiguousarray(data.d_array(i, slot)) for i, slot in enumerate(d_slots(instance, function))]
+    operands = arrays["in"], arrays["wei"], arrays["out"]
+    library.run(name, problem, *operands, ds=ds, scalars=data.scalars, split_k=split_k)
+    error = np.abs(decode(arrays[written], element).transpose(to_logical(written, instance.layout)) - data.expected)
+    assert (error <= data.allowance(element)).all(), (name, problem, split_k, error.max())

@@ -10985,6 +10985,233 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 240, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 264, 57.2f},
     }},
+    // G1 N128 K12 C24 2x2 on 145x145 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 12, 24, {2, 2}, {145, 145}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 859.2f},
+    }},
+    // G1 N2 K32 C32 3x3 on 320x320 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 32, 32, {3, 3}, {320, 320}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 53, 201.7f},
+    }},
+    // G1 N128 K72 C36 3x3 on 36x36 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 72, 36, {3, 3}, {36, 36}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 88, 44.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 22, 88.9f},
+    }},
+    // G1 N128 K192 C512 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 192, 512, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 547.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 715.3f},
+    }},
+    // G1 N32 K36 C256 3x3 on 72x72 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 36, 256, {3, 3}, {72, 72}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 290.0f},
+    }},
+    // G1 N128 K32 C128 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 32, 128, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 15, 91.4f},
+    }},
+    // G1 N2 K512 C512 3x3 on 20x20 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 512, 512, {3, 3}, {20, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 77.8f},
+    }},
+    // G1 N2 K1280 C1920 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 1280, 1920, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 802.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 1335.6f},
+    }},
+    // G1 N2 K192 C192 3x3 on 65x65 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 192, 192, {3, 3}, {65, 65}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 4, 38.3f},
+    }},
+    // G1 N16 K1024 C512 4x4 on 16x16 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 1024, 512, {4, 4}, {16, 16}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 154.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 277.9f},
+    }},
+    // G1 N32 K160 C160 3x3 on 36x36 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 160, 160, {3, 3}, {36, 36}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 11, 272.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 441.2f},
+    }},
+    // G1 N128 K96 C64 3x3 on 73x73 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 96, 64, {3, 3}, {73, 73}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 53, 1245.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 15, 2229.0f},
+    }},
+    // G1 N2 K96 C96 3x3 on 129x129 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 96, 96, {3, 3}, {129, 129}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 38, 28.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 10, 50.0f},
+    }},
+    // G1 N4 K64 C64 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 4, 64, 64, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 30, 16.4f},
+    }},
+    // G1 N4 K1024 C1024 5x1 on 135x3 s1 p2x0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 4, 1024, 1024, {5, 1}, {135, 3}, {1, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 190.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 273.5f},
+    }},
+    // G1 N8 K256 C256 3x3 on 32x32 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 8, 256, 256, {3, 3}, {32, 32}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 46.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 59.5f},
+    }},
+    // G1 N32 K384 C192 3x3 on 13x13 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 384, 192, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 93.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 128.5f},
+    }},
+    // G1 N128 K160 C320 3x3 on 9x9 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 160, 320, {3, 3}, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 201.2f},
+    }},
+    // G1 N128 K208 C96 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 208, 96, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 19, 232.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 352.8f},
+    }},
+    // G1 N2 K256 C128 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 256, 128, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 15, 25.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 36.5f},
+    }},
+    // G1 N128 K256 C384 1x3 on 12x12 s1 p0x1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 256, 384, {1, 3}, {12, 12}, {1, 1}, {1, 1}, {0, 1}, {0, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 15, 147.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 208.1f},
+    }},
+    // G1 N32 K18 C256 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 18, 256, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 637.8f},
+    }},
+    // G1 N8 K256 C256 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 8, 256, 256, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 1780.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 2342.5f},
+    }},
+    // G1 N32 K128 C128 3x3 on 46x96 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 128, 128, {3, 3}, {46, 96}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 30, 507.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 920.2f},
+    }},
+    // G1 N128 K192 C1632 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 192, 1632, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 86.3f},
+    }},
+    // G1 N128 K544 C192 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 544, 192, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 27, 388.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 534.7f},
+    }},
+    // G1 N32 K768 C1536 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 768, 1536, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 171.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 262.9f},
+    }},
+    // G1 N32 K192 C96 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 192, 96, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 66.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 44, 110.5f},
+    }},
+    // G1 N32 K128 C480 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 128, 480, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 26.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 17, 39.7f},
+    }},
+    // G1 N4 K1024 C256 1x1 on 64x128 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 4, 1024, 256, {1, 1}, {64, 128}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 207.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 294.3f},
+    }},
+    // G1 N128 K32 C144 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 32, 144, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 210.8f},
+    }},
+    // G1 N16 K256 C960 1x1 on 25x42 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 256, 960, {1, 1}, {25, 42}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 111.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 159.7f},
+    }},
+    // G1 N128 K384 C1280 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 384, 1280, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 231.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 433.0f},
+    }},
+    // G1 N32 K224 C224 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 224, 224, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 121.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 17, 313.9f},
+    }},
+    // G1 N128 K96 C576 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 96, 576, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 53, 45.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 15, 96.5f},
+    }},
+    // G1 N128 K192 C2064 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 192, 2064, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 98.4f},
+    }},
+    // G1 N128 K128 C192 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 128, 192, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 68.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 44, 110.8f},
+    }},
+    // G1 N128 K128 C256 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 128, 256, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 40.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 33, 65.3f},
+    }},
+    // G1 N128 K432 C432 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 432, 432, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 154.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 175.6f},
+    }},
+    // G1 N16 K64 C16 1x1 on 240x240 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 64, 16, {1, 1}, {240, 240}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 286.1f},
+    }},
+    // G1 N128 K1024 C2144 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 1024, 2144, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 300.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 476.3f},
+    }},
+    // G1 N4 K256 C324 1x1 on 46x96 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 4, 256, 324, {1, 1}, {46, 96}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 44, 45.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 11, 79.8f},
+    }},
+    // G1 N16 K256 C256 1x1 on 25x42 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 256, 256, {1, 1}, {25, 42}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 33.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 17, 60.4f},
+    }},
+    // G1 N32 K128 C384 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 128, 384, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 88, 36.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 22, 60.2f},
+    }},
+    // G1 N32 K128 C928 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 128, 928, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 33, 28.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 44.3f},
+    }},
+    // G1 N128 K2016 C896 1x1 on 18x18 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 2016, 896, {1, 1}, {18, 18}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 360.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 611.1f},
+    }},
+    // G1 N32 K96 C304 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 96, 304, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 88, 139.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 27, 337.8f},
+    }},
+    // G1 N128 K128 C480 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 128, 480, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 60.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 17, 135.5f},
+    }},
 };
 
 }  // namespace

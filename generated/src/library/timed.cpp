@@ -55,7 +55,7 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.a_vector = i.a_vector, n.b_vector = i.b_vector, n.elem_bytes = i.elem_bytes, n.c_bytes = i.c_bytes;
     n.waves = i.waves, n.threads = i.threads, n.lds_bytes = i.lds_bytes, n.registers = i.registers;
     n.gathered = i.any_filter && last_of(i.layout) != 'K';
-    n.tap_step = i.tap_step, n.sweep_taps = i.sweep_rows * i.sweep_columns,
+    n.tap_step = i.tap_step, n.pace = i.pace, n.sweep_taps = i.sweep_rows * i.sweep_columns,
     n.sweep_groups = std::max(1, i.sweep_groups);
     n.tiles = real(tiles(i, own, p.groups)), n.groups = real(p.groups), n.terms = real(own.k);
     n.tap_channels = real(own.tap_channels * std::min<int64>(i.groups_to_merge, p.groups));

@@ -77,7 +77,7 @@ bool needs_repack(const BwdDataTraits& t, const Problem& p) {
 std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
     BwdDataArgs& a = plan.args;
     const RepackArgs copy = plan.copy = repack_args(p, t.elem_bytes, 1.);
-    int64 bytes = int64{copy.pitch} * t.elem_bytes;
+    int64 bytes = copy.group_bytes();
     a.out_group_bytes = bytes;
     bytes *= copy.groups;
     for(int d = p.ndim - 1; d >= 0; --d) {
@@ -85,7 +85,7 @@ std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem
         bytes *= p.out.lengths[3 + d];
     }
     a.out_image_bytes = bytes;
-    return place_copy(plan.workspace, copy, t.elem_bytes);
+    return place_copy(plan.workspace, copy);
 }
 
 namespace {

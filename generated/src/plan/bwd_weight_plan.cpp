@@ -233,9 +233,9 @@ void set_output_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Proble
     a.out_positions = static_cast<int32>(p.out_positions());
     if(needs_repack(t, p)) {
         const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
-        a.out_group_bytes = copy.pitch * bytes;
-        a.out_row_bytes = static_cast<int32>(copy.groups * copy.pitch * bytes);
-        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * bytes;
+        a.out_group_bytes = copy.group_bytes();
+        a.out_row_bytes = static_cast<int32>(copy.groups * copy.group_bytes());
+        a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * 2;
     }
 }
 
@@ -315,7 +315,7 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
     plan.workspace.partial_bytes = bytes;
     if(needs_repack(t, p)) {
         plan.copy = repack_args(p, t.elem_bytes, kMostPadding);
-        const std::string too_large = place_copy(plan.workspace, plan.copy, t.elem_bytes);
+        const std::string too_large = place_copy(plan.workspace, plan.copy);
         if(!too_large.empty())
             return refused(too_large);
     }

@@ -39,7 +39,7 @@ int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
 }  // namespace
 
 int64 tap_columns(const BwdWeightTraits& t, const Problem& p) {
-    constexpr int64 box = 64;
+    const int64 box = 128 / t.elem_bytes;
     return t.persistent && p.taps() > 1 ? divide_up(p.in_channels(), box) * box : p.in_channels();
 }
 

@@ -8,8 +8,8 @@
 namespace ckgen::conv {
 namespace {
 
-constexpr int kCopyVector = 8;  // elements of 16 bytes
-constexpr int kCopyLine = 64;   // elements of 128 bytes: a cache line, and the channels of a TMA box
+constexpr int kCopyVector = 8;  // 16-bit elements of 16 bytes
+constexpr int kCopyLine = 64;   // and of 128 bytes: a cache line, and the channels of a TMA box
 constexpr int kMostTaps = 64;   // of a tile of the weight: then it has as many channels
 
 std::string place(Workspace& workspace, const char* tensor, int64 bytes, int64 groups, int64 rows) {
@@ -39,23 +39,23 @@ WeightCopyArgs in_tiles(WeightCopyArgs args) {
 }  // namespace
 
 RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
+    const int halves = elem_bytes / 2;  // of an element
     RepackArgs args{};
     args.positions = p.gemm_k();
     args.groups = static_cast<int32>(p.groups());
-    args.columns = static_cast<int32>(p.out_channels());
-    args.position_stride = p.out.position_stride(p.ndim);
-    args.group_stride = p.out.strides[0];
+    args.columns = static_cast<int32>(p.out_channels() * halves);
+    args.position_stride = p.out.position_stride(p.ndim) * halves;
+    args.group_stride = p.out.strides[0] * halves;
     args.source_bytes =
-        ((args.positions - 1) * args.position_stride + (args.groups - 1) * args.group_stride + args.columns) *
-        elem_bytes;
+        ((args.positions - 1) * args.position_stride + (args.groups - 1) * args.group_stride + args.columns) * 2;
     const int lines = ceil_div(args.columns, kCopyLine) * kCopyLine;
     args.pitch =
         lines - args.columns <= args.columns * padding ? lines : ceil_div(args.columns, kCopyVector) * kCopyVector;
     return args;
 }
 
-std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_bytes) {
-    return place(workspace, "output", int64{copy.pitch} * elem_bytes, copy.groups, copy.positions);
+std::string place_copy(Workspace& workspace, const RepackArgs& copy) {
+    return place(workspace, "output", copy.group_bytes(), copy.groups, copy.positions);
 }
 
 WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector) {

@@ -27,7 +27,14 @@ TMA_192 = replace(TMA, n_per_block=192, stages=5)
 TMA_256 = replace(TMA, n_per_block=256, stages=4)
 TMA_1D = replace(TMA_SMALL, layout="NWGC/GKXC/NWGK", dtype="bf16_f32_bf16")
 TMA_3D = replace(TMA_192, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16")
-TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_1D, TMA_3D)
+# tf32, multiplied by mma.sync.
+TF32 = replace(TMA, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4)
+TF32_SMALL = replace(TF32, m_per_block=64, n_per_block=64, math_waves=2)
+TF32_256 = replace(TF32, n_per_block=256, stages=4)
+TF32_1D = replace(TF32_SMALL, layout="NWGC/GKXC/NWGK", n_per_block=256, stages=4)
+TF32_3D = replace(TF32_SMALL, layout="NDHWGC/GKZYXC/NDHWGK", n_per_block=128)
+TF32_ALL = (TF32, TF32_SMALL, TF32_256, TF32_1D, TF32_3D)
+TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_1D, TMA_3D, *TF32_ALL)
 HALO_8 = Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",))
 HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, k_per_block=32, dtype="bf16")
 HALO_32 = replace(HALO_16, m_per_block=32, n_per_block=32, dtype="bf16_f32_bf16")
@@ -111,18 +118,19 @@ def test_strides_of_an_image_of_one_position_do_not_matter(library: Library) -> 
         if instance.layout == LAYOUT:
             assert library.check(instance.name, described) is None
             start = library.prepare(instance.name, described)
-            in_, out = np.ones((3, 64), np.float16), np.ones((3, 40), np.float16)
-            wei = np.full((40, 9, 64), np.nan, np.float16)
+            kind = np.float16 if instance.elem_bytes == 2 else np.float32
+            in_, out = np.ones((3, 64), kind), np.ones((3, 40), kind)
+            wei = np.full((40, 9, 64), np.nan, kind)
             scratch = np.empty(start.workspace_bytes + 16, np.uint8)
             start(in_.ctypes.data, wei.ctypes.data, out.ctypes.data, scratch.ctypes.data // 16 * 16 + 16, 0)
-            assert (wei[:, 4] == (3 if instance.dtype == "f16" else wei[:, 4])).all() and not wei[:, 3].any()
+            assert (wei[:, 4] == 3).all() and not wei[:, 3].any()
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_schedule_is_right(library: Library, seed: int) -> None:
     """Vary the order of threads and the completion of copies."""
     library.configure_host(seed=seed)
-    for instance in (TMA, HALO_8, HALO_32):
+    for instance in (TMA, TF32, TF32_256, HALO_8, HALO_32):
         problem = TMA_PROBLEMS["ragged"] if instance.family == "wavelet_tma" else halo_problem(instance, "plain")
         run_instance(library, instance.name, problem, 2)
 
@@ -144,7 +152,7 @@ def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> 
 
 def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     """Simulate a matrix unit that truncates, but cut every 64 positions of GEMM-K instead of many thousands."""
-    tree = write_tree(tmp_path, (TMA, HALO_16))
+    tree = write_tree(tmp_path, (TMA, TF32, HALO_16))
     replace_once(header(tree, "problem_checks.hpp"), "bool kTruncates = false", "bool kTruncates = true")
     replace_once(source(tree, "problem_checks.cpp"), "root / 90.", "root * root / 64.")
     library = Library(link(tmp_path, tree))
@@ -152,10 +160,12 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     assert problem.gemm[2] == 270
     for split_k in (1, 2, 3):
         slots = 2 * 5 * split_k if split_k > 1 else 4  # per tile and split; if there is one split, per workgroup
-        assert (
-            library.workspace_size(TMA.name, problem, split_k=split_k) == slots * TMA.m_per_block * TMA.n_per_block * 4
-        )
-        run_instance(library, TMA.name, problem, split_k)
+        for tma in (TMA, TF32):
+            assert (
+                library.workspace_size(tma.name, problem, split_k=split_k)
+                == slots * tma.m_per_block * tma.n_per_block * 4
+            )
+            run_instance(library, tma.name, problem, split_k)
         run_instance(library, HALO_16.name, halo_problem(HALO_16, "plain"), split_k)
 
 
@@ -475,8 +485,8 @@ TMA_BUGS = {
         TMA_STEPS,
     ),
     "a-store-past-the-weight": Bug(
-        "wgmma_store.hpp",
-        "if(column >= columns_)\n            return -1;\n",
+        "weight_columns.hpp",
+        "if(column >= columns)\n            return -1;\n",
         "",
         ("global write of 16 bytes out of bounds", "weight", "wgmma_store.hpp"),
         TMA_STEPS,
@@ -490,11 +500,72 @@ TMA_BUGS = {
         TMA_PROBLEMS["last round split"],
     ),
 }
-BUGS = {("halo", name): bug for name, bug in HALO_BUGS.items()} | {("tma", name): bug for name, bug in TMA_BUGS.items()}
+TF32_BUGS = {
+    "warps-do-not-wait": Bug(
+        "tma_warp_products.hpp",
+        "        platform::mbarrier_wait(ring.full(), ring.parity);\n",
+        "",
+        ("LDS read of bytes that nobody wrote", "warp_tile.hpp"),
+        TMA_STEPS,
+    ),
+    "a-stage-is-released-before-its-last-loads": Bug(
+        "tma_warp_products.hpp",
+        "acc, step);\n            }\n            release(empty);\n",
+        "acc, step);\n                release(empty);\n            }\n",
+        ("wavelet_tma.hpp",),
+        TMA_STEPS,
+    ),
+    "one-lane-releases-what-others-may-read": Bug(
+        "tma_warp_products.hpp",
+        "        platform::sync_warp();\n",
+        "",
+        ("LDS race", "write by a copy at", "warp_tile.hpp"),
+        TMA_STEPS,
+    ),
+    "the-next-stage-is-not-read": Bug(
+        "tma_warp_products.hpp",
+        "stage = arrived(ring);\n                        load(operands, stage, 0);\n                    }",
+        "arrived(ring);\n                        load(operands, stage, 0);\n                    }",
+        (),
+        TMA_STEPS,
+    ),
+    "positions-of-a-and-b-differ": Bug(
+        "warp_tile.hpp",
+        "b_byte_[p] = byte_of(id % 4 * 2 + p, id",
+        "b_byte_[p] = byte_of(id % 4 * 2 + 1 - p, id",
+        (),
+        TMA_STEPS,
+    ),
+    "columns-of-another-warp": Bug(
+        "warp_tile.hpp",
+        "return thread / 32 * (N / 4) + block",
+        "return thread / 64 * (N / 4) + block",
+        (),
+        TMA_STEPS,
+    ),
+    "a-row-too-far": Bug(
+        "warp_tile_store.hpp",
+        "if(row < args_.m && weight >= 0)",
+        "if(row <= args_.m && weight >= 0)",
+        (),
+        TMA_PROBLEMS["groups"],
+    ),
+    "f32-counts-as-one-half-in-the-copy": Bug(
+        "repack.hpp",
+        "columns = inside ? args.columns - column : 0;",
+        "columns = inside ? args.columns / 2 - column : 0;",
+        (),
+        TMA_PROBLEMS["repacked"],
+    ),
+}
+BUGS = {
+    **{("halo", name): bug for name, bug in HALO_BUGS.items()},
+    **{("tma", name): bug for name, bug in TMA_BUGS.items()},
+    **{("tf32", name): bug for name, bug in TF32_BUGS.items()},
+}
+BUG_INSTANCES = {"halo": HALO_8, "tma": TMA, "tf32": TF32}
 
 
 @pytest.mark.parametrize("key", BUGS, ids="-".join)
 def test_planted_bug_is_reported(key: tuple[str, str], tmp_path: Path) -> None:
-    bug = BUGS[key]
-    instance = TMA if key[0] == "tma" else HALO_8
-    check_bug(bug, instance, run_instance, tmp_path)
+    check_bug(BUGS[key], BUG_INSTANCES[key[0]], run_instance, tmp_path)

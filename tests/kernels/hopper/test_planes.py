@@ -7,20 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from ckgen.conv.dtypes import element_of
-from ckgen.conv.encoding import decode, encode
-from ckgen.conv.layout import to_logical, to_physical
-from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
-from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library
-from ckgen.operations.operation import BWD_DATA, OPERATIONS
-from ckgen.verify.run_tensors import make_data
-from tests.support.cxx import CHECKED, link, write_tree
+from ckgen.operations.operation import BWD_DATA
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -64,24 +58,6 @@ PROBLEMS = {
 }
 
 
-def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
-    """Run an instance on random data into a poisoned result and compare with the float64 reference."""
-    instance, function = library.instance(name), library.function_of(name)
-    written = OPERATIONS[instance.operation].written
-    data = make_data(problem, instance.dtype, 7, instance.operation, function)
-    element = element_of(instance.dtype, written)
-    arrays = {
-        tensor: np.ascontiguousarray(array.transpose(to_physical(tensor, instance.layout)))
-        for tensor, array in data.tensors.items()
-    }
-    arrays[written] = encode(np.full(problem.shape(written, instance.layout), np.nan), element)
-    ds = [np.ascontiguousarray(data.d_array(i, slot)) for i, slot in enumerate(d_slots(instance, function))]
-    operands = arrays["in"], arrays["wei"], arrays["out"]
-    library.run(name, problem, *operands, ds=ds, scalars=data.scalars, split_k=split_k)
-    error = np.abs(decode(arrays[written], element).transpose(to_logical(written, instance.layout)) - data.expected)
-    assert (error <= data.allowance(element)).all(), (name, problem, split_k, error.max())
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
@@ -97,7 +73,7 @@ def test_gradients_are_right(library: Library, name: str) -> None:
     for split_k in (1, 2, 3, 9):
         for turn, instance in enumerate((*weights, *datas)):
             library.configure_host(seed=turn * split_k)
-            run(library, instance.name, problem, split_k)
+            run_instance(library, instance.name, problem, split_k)
 
 
 @pytest.mark.parametrize(
@@ -212,14 +188,14 @@ DATA_TF32_BUGS = {
 
 @pytest.mark.parametrize("name", WEIGHT_BUGS)
 def test_planted_bug_of_the_weight_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(WEIGHT_BUGS[name], WEIGHT, run, tmp_path)
+    check_bug(WEIGHT_BUGS[name], WEIGHT, run_instance, tmp_path)
 
 
 @pytest.mark.parametrize("name", DATA_BUGS)
 def test_planted_bug_of_the_data_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(DATA_BUGS[name], DATA, run, tmp_path)
+    check_bug(DATA_BUGS[name], DATA, run_instance, tmp_path)
 
 
 @pytest.mark.parametrize("name", DATA_TF32_BUGS)
 def test_planted_bug_of_the_data_in_tf32_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(DATA_TF32_BUGS[name], DATA_TF32_PINGPONG, run, tmp_path)
+    check_bug(DATA_TF32_BUGS[name], DATA_TF32_PINGPONG, run_instance, tmp_path)

@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/conv/repack_args.hpp. Do not edit; run: ckgen generate
-// Arguments of load/repack.hpp, which copies a tensor of 16-bit elements into longer rows.
+// Arguments of load/repack.hpp, which copies a tensor into longer rows. An f32 counts as two elements of 16 bits.
 #pragma once
 
 #include "ckgen/types.hpp"
@@ -15,6 +15,8 @@ struct RepackArgs {
     int64 position_stride, group_stride;  // of the source, in elements
     int32 groups, columns;
     int32 pitch;  // a multiple of 8; elements after `columns` become zero
+
+    CKGEN_HD constexpr int64 group_bytes() const { return int64{pitch} * 2; }  // of a row of the target
 };
 
 }  // namespace ckgen::conv

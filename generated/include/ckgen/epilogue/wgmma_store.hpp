@@ -7,6 +7,7 @@
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/epilogue/lane_exchange.hpp"
+#include "ckgen/epilogue/weight_columns.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
 
 namespace ckgen::epilogue {
@@ -21,7 +22,7 @@ public:
     // `id` counts the threads of the math role.
     CKGEN_DEVICE WgmmaStore(const platform::Thread& thread, const Args& p, const conv::BwdWeightTile& tile, int id)
         : thread_(thread), args_(p), lane_(id % platform::kExchangeLanes), group_(tile.group), first_(tile.n_first),
-          columns_(p.columns), tap_columns_(p.tap_columns), channels_(p.c), eight_rows_(static_cast<int64>(p.n) * 8) {
+          columns_(p), eight_rows_(static_cast<int64>(p.n) * 8) {
         const int row = tile.m_first + id / 128 * 64 + atom::WgmmaAccumulator::row(id % 128, 0);
         rows_ = p.m - row;
         target_ = reinterpret_cast<Wei*>(p.wei) + tile.group * p.wei_group_elements + static_cast<int64>(row) * p.n;
@@ -48,16 +49,7 @@ public:
 
 private:
     // The weight of a row that the first of a block's 8 columns is; negative if these columns are padding.
-    CKGEN_DEVICE int weight_of(int block) const {
-        const int column = first_ + 8 * block;
-        if(column >= columns_)
-            return -1;
-        if(tap_columns_ == channels_)
-            return column;
-        const int tap = column / tap_columns_;
-        const int channel = column - tap * tap_columns_;
-        return channel < channels_ ? tap * channels_ + channel : -1;
-    }
+    CKGEN_DEVICE int weight_of(int block) const { return columns_.weight(first_ + 8 * block); }
     CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
         if constexpr(sizeof(Wei) == 2) {
             put_lines(quad, acc);
@@ -89,9 +81,9 @@ private:
             FusedInputsOf<D, 2> inputs{};
             const int weight = weight_of(block);
             if(8 * half < rows_ && weight >= 0) {
-                const int tap = weight / channels_;
+                const int tap = weight / columns_.channels;
                 const WeightPlace<D::Layout::ndim> at(args_, group_, args_.m - rows_ + 8 * half, tap,
-                                                      weight - tap * channels_ + lane_ % 4 * 2);
+                                                      weight - tap * columns_.channels + lane_ % 4 * 2);
                 inputs = FusedInputsOf<D, 2>(thread_, args_.d, at);
             }
             return {Convert<Wei>::from(inputs.apply(args_.function, 0, sums[0])),
@@ -105,7 +97,8 @@ private:
     const Args& args_;
     int lane_, group_;
     int32 rows_;  // of the weight, from the thread's first on
-    int32 first_, columns_, tap_columns_, channels_;
+    int32 first_;
+    WeightColumns columns_;
     int64 eight_rows_;
     Wei* target_;
 };

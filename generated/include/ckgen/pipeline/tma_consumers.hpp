@@ -8,6 +8,7 @@
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/wgmma_fixup.hpp"
 #include "ckgen/pipeline/tma_ring.hpp"
+#include "ckgen/pipeline/tma_warp_products.hpp"
 
 namespace ckgen::pipeline {
 
@@ -212,7 +213,7 @@ private:
 template <class D, class View>
 class CooperativeConsumer : TmaConsumer<D, View> {
     using Base = TmaConsumer<D, View>;
-    using Base::add_partials, Base::args_, Base::issue_mma;
+    using Base::add_partials, Base::args_;
 
 public:
     CKGEN_DEVICE CooperativeConsumer(const platform::Thread& thread, const typename View::Args& args,
@@ -244,11 +245,22 @@ private:
         for(int k = 0;; k += View::chunk(args_)) {
             const int left = unit.tile.k_tiles - k;
             const bool more = left > View::chunk(args_);
-            issue_mma(k, more ? View::chunk(args_) : left, acc);
+            const int k_tiles = more ? View::chunk(args_) : left;
+            if constexpr(View::by_warps)
+                sum_by_warps(k_tiles, acc);
+            else
+                this->issue_mma(k, k_tiles, acc);
             add_partials(unit, k > 0, more || !unit.direct, acc);
             if(!more)
                 break;
         }
+    }
+    CKGEN_DEVICE void sum_by_warps(int k_tiles, typename Base::Registers (&acc)[Base::own_blocks]) {
+        static_assert(Base::own_blocks == 1 && D::weight_rows == 0);
+        Base::clear(acc);
+        WarpProducts<D, typename View::Products>(this->thread_, this->id_, this->first_block_ * Base::block_bytes,
+                                                 Base::a_blocks * Base::block_bytes)
+            .add(this->ring_, k_tiles, acc[0]);
     }
 };
 

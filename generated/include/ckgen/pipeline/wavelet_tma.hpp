@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
+#include "ckgen/epilogue/warp_tile_store.hpp"
 #include "ckgen/pipeline/tma_roles.hpp"
 #include "ckgen/pipeline/weight_tma_view.hpp"
 
@@ -24,10 +25,11 @@ template <class D>
 struct WaveletTmaLoadRole {
     using Args = WaveletTmaArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
-    using Block = atom::SwizzledTile<typename D::Out, D::k_per_block, 64>;  // one TMA load
+    static constexpr int box_channels = 128 / static_cast<int>(sizeof(typename D::Out));
+    using Block = atom::SwizzledTile<typename D::Out, D::k_per_block, box_channels>;  // one TMA load
     static constexpr int block_bytes = Block::bytes;
-    static constexpr int a_blocks = D::m_per_block / 64;
-    static constexpr int b_blocks = D::n_per_block / 64;
+    static constexpr int a_blocks = D::m_per_block / box_channels;
+    static constexpr int b_blocks = D::n_per_block / box_channels;
 
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
@@ -37,7 +39,7 @@ struct WaveletTmaLoadRole {
             Column columns[b_blocks];
             CKGEN_UNROLL
             for(int j = 0; j < b_blocks; ++j)
-                columns[j].seek(args, tile, tile.n_first + j * 64);
+                columns[j].seek(args, tile, tile.n_first + j * box_channels);
             const int out_column = tile.group * args.out_group_columns + tile.m_first;
             Position position(args, tile.k_tile_first * D::k_per_block);
             for(int k = 0; k < tile.k_tiles; ++k, ring.next(), position.advance(args)) {
@@ -49,7 +51,7 @@ struct WaveletTmaLoadRole {
     }
 
 private:
-    // A tap and 64 channels of the input: the columns of one copy.
+    // A tap and the first channel of the input of one copy.
     struct Column {
         int channel;
         uint16 tap[ndim];
@@ -110,7 +112,7 @@ private:
         platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
         CKGEN_UNROLL
         for(int i = 0; i < a_blocks; ++i)
-            platform::tma_load_2d(ring.data() + i * block_bytes, args.out, ring.full(), out_column + i * 64,
+            platform::tma_load_2d(ring.data() + i * block_bytes, args.out, ring.full(), out_column + i * box_channels,
                                   position.row);
         CKGEN_UNROLL
         for(int j = 0; j < b_blocks; ++j)
@@ -134,9 +136,22 @@ struct WaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
     }
 };
 
+// tf32, which wgmma does not take in this order: warps multiply by mma.sync.
 template <class D>
+struct WarpWaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>, epilogue::WarpTileStore<D>,
+                                          atom::WarpTileAccumulator<D::n_per_block>> {
+    static constexpr bool a_in_registers = true;
+    static constexpr bool by_warps = true;
+    using Products = atom::WarpTile<D::n_per_block, D::k_per_block>;
+};
+
+template <class D, bool ByWarps = sizeof(typename D::Out) == 4>
 struct WaveletTmaKernel : TmaRoles<D, WaveletTmaView<D>, WaveletTmaLoadRole<D>> {
-    using T = typename D::Out;
+    using T = typename D::ComputeA;
+};
+template <class D>
+struct WaveletTmaKernel<D, true> : TmaRoles<D, WarpWaveletTmaView<D>, WaveletTmaLoadRole<D>> {
+    using T = typename D::ComputeA;
 };
 
 }  // namespace ckgen::pipeline

@@ -32,7 +32,7 @@ uint32 weight_copy_blocks(const WeightCopyArgs& args);
 Problem with_copied_weight(Problem problem, const WeightCopyArgs& copy);
 
 // Place the copy after the partials; refuse a copy of more than 2^42 bytes.
-std::string place_copy(Workspace& workspace, const RepackArgs& copy, int elem_bytes);
+std::string place_copy(Workspace& workspace, const RepackArgs& copy);
 std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy);
 
 }  // namespace ckgen::conv

@@ -64,14 +64,14 @@ constexpr CUtensorMapDataType tensor_map_type() {
                                       : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 
-// A matrix of `rows` rows of `columns` elements, `row_bytes` apart, copied in boxes of box_rows x 64 columns with
+// A matrix of `rows` rows of `columns` elements, `row_bytes` apart, copied in boxes of box_rows x 128 bytes with
 // 128-byte swizzle. Elements outside read as zero.
 template <class T>
 TensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_bytes, int box_rows) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
     const cuuint64_t sizes[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
     const cuuint64_t strides[] = {static_cast<cuuint64_t>(row_bytes)};
-    const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)};
+    const cuuint32_t box[] = {128 / sizeof(T), static_cast<cuuint32_t>(box_rows)};
     const cuuint32_t steps[] = {1, 1};
     return encoded("cuTensorMapEncodeTiled", encode, tensor_map_type<T>(), 2, const_cast<void*>(base), sizes, strides,
                    box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,

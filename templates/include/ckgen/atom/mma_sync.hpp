@@ -28,16 +28,19 @@ CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+CKGEN_DEVICE void mma_m16n8k8(float (&c)[4], const uint32* a, const uint32* b, tf32_t) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
 // 32 bytes of GEMM-K, for every type of kMatrixOperands.
 template <class T>
 CKGEN_DEVICE void mma_two_planes(float (&c)[4], const uint32 (&a)[4], const uint32* b, T type) {
     mma_m16n8k16(c, a, b, type);
 }
-CKGEN_DEVICE void mma_two_planes(float (&c)[4], const uint32 (&a)[4], const uint32* b, tf32_t) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+CKGEN_DEVICE void mma_two_planes(float (&c)[4], const uint32 (&a)[4], const uint32* b, tf32_t type) {
+    mma_m16n8k8(c, a, b, type);
 }
 CKGEN_DEVICE void mma_two_planes(int32 (&c)[4], const uint32 (&a)[4], const uint32* b, int8) {
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "

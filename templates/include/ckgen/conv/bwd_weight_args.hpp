@@ -59,8 +59,8 @@ struct BwdWeightArgs {
     TileSchedule schedule;       // persistent kernels only
     int64 out_image_bytes;       // where channels are not last
     int32 out_positions;         // of an image
-    // Columns of all tiles, and of one tap: n and c, or more with family wavelet_tma, whose boxes of 64 channels belong
-    // to one tap each.
+    // Columns of all tiles, and of one tap: n and c, or more with family wavelet_tma, whose boxes of 128 bytes of
+    // channels belong to one tap each.
     int32 columns, tap_columns;
     MergedGroups merged;  // family two_stage; m, n and c count all groups of a workgroup
 };

@@ -35,6 +35,7 @@ struct InstanceFields {
     int elem_bytes, c_bytes;                      // per element that is read, and written
     int waves, threads;                           // that multiply; of a workgroup
     int lds_bytes, registers;                     // of a workgroup; of a lane, estimated
+    double pace;                                  // time of a product in multiples of that at the family's rate
     int tap_step;                                 // K channels of backward data that a tap takes whole numbers of
     int sweep_rows, sweep_columns, sweep_groups;  // taps and groups that a family of sweeps multiplies at once, else 0
     bool splits;                                  // split_k divides its work

@@ -1,4 +1,4 @@
-// Copies a tensor of 16-bit elements into rows that start at multiples of 16 bytes, as TMA requires. The copy is
+// Copies a tensor, as elements of 16 bits, into rows that start at multiples of 16 bytes, as TMA requires. The copy is
 // memory-bound: every access is 16 bytes wide, and neighbouring threads access neighbouring vectors. A row of the
 // source may start anywhere, so a thread reads the two aligned vectors that contain its eight elements and shifts them
 // into place. The second vector is the first of the neighbouring thread and comes from the cache.

@@ -66,6 +66,8 @@ template <class D, class KernelArgs, class Epilogue>
 struct BwdDataTmaView {
     static constexpr bool plans_ahead = D::d_tensors == 0;
     static constexpr bool a_in_registers = false;
+    static constexpr bool by_warps = false;
+    using Accumulator = atom::WgmmaAccumulator;
     using Args = KernelArgs;
     using Tile = conv::BwdDataTile<D::kernel_ndim>;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }

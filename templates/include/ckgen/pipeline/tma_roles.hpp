@@ -11,7 +11,9 @@
 //   rows(args, tile)                      rows of the product
 //   plans_ahead                           true if registers suffice to compute the next unit while products run
 //   steps(args), multiply<Steps>()        number of products of 32 bytes of GEMM-K per stage, and all of them
-//   a_in_registers                        true if the threads of multiply() load A from the stage
+//   Accumulator                           the rows and columns of a thread's results
+//   a_in_registers                        true if threads load A from the stage
+//   by_warps, Products                    true if warps load A and B, instead of multiply(): Products (atom/warp_tile.hpp)
 // and in family stationary, where consecutive units share B,
 //   weight_tile_bytes(args)               bytes from one tile of B to the next
 #pragma once

@@ -6,11 +6,13 @@
 
 namespace ckgen::pipeline {
 
-// KernelArgs: has the planned arguments as `problem`.
-template <class D, class KernelArgs>
+// KernelArgs: has the planned arguments as `problem`. Epilogue: stores what Map describes.
+template <class D, class KernelArgs, class Epilogue = epilogue::WgmmaStore<D>, class Map = atom::WgmmaAccumulator>
 struct WeightTmaView {
     static constexpr bool plans_ahead = true;
     static constexpr bool a_in_registers = false;
+    static constexpr bool by_warps = false;
+    using Accumulator = Map;
     using Args = KernelArgs;
     using Tile = conv::BwdWeightTile;
     static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.problem.schedule; }
@@ -22,9 +24,9 @@ struct WeightTmaView {
     }
     static CKGEN_DEVICE int rows(const Args& args, const Tile&) { return args.problem.m; }
 
-    struct Store : epilogue::WgmmaStore<D> {
+    struct Store : Epilogue {
         CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
-            : epilogue::WgmmaStore<D>(thread, args.problem, tile, id) {}
+            : Epilogue(thread, args.problem, tile, id) {}
         static CKGEN_DEVICE void prefetch(const Args&, const Tile&, int) {}
     };
 };

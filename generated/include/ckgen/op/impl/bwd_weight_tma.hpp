@@ -59,11 +59,11 @@ private:
     template <class T, class D>
     static void set_maps(pipeline::WaveletTmaArgs<D>& args, const conv::BwdWeightArgs& p) {
         constexpr int ndim = D::Layout::ndim;
-        args.out_group_columns = static_cast<int32>(p.out_group_bytes / 2);
-        args.in_group_channels = static_cast<int32>(p.in_group_bytes / 2);
-        args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * p.out_group_bytes / 2 + p.m, p.k, p.out_row_bytes,
+        args.out_group_columns = static_cast<int32>(p.out_group_bytes / sizeof(T));
+        args.in_group_channels = static_cast<int32>(p.in_group_bytes / sizeof(T));
+        args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * int64{args.out_group_columns} + p.m, p.k, p.out_row_bytes,
                                            D::k_per_block);
-        args.in = platform::im2col_map<T>(p.in, image_of<ndim>(p), D::k_per_block);
+        args.in = platform::im2col_map<T>(p.in, image_of<ndim>(p, args.in_group_channels), D::k_per_block);
         int rows = D::k_per_block;
         for(int i = 0; i < ndim; ++i) {
             args.advance[i] = rows % p.out_length[ndim - 1 - i];
@@ -83,10 +83,10 @@ private:
                                                                    p.in_image_bytes, D::k_per_block, D::n_per_block));
     }
     template <int NDim>
-    static platform::Im2colMap image_of(const conv::BwdWeightArgs& p) {
+    static platform::Im2colMap image_of(const conv::BwdWeightArgs& p, int64 group_channels) {
         platform::Im2colMap image{};
         image.ndim = NDim;
-        image.channels = (p.groups - 1) * p.in_group_bytes / 2 + p.c;
+        image.channels = (p.groups - 1) * group_channels + p.c;
         image.images = p.k;
         image.image_bytes = p.in_image_bytes;
         for(int d = 0; d < NDim; ++d) {

@@ -30,7 +30,7 @@ Span<Row> all_rows();
 Span<Device> all_devices();
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
-    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written;
+    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written;
 };
 
 inline double ceil_div(double value, double step) { return std::ceil(value / step); }
@@ -53,6 +53,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double rows = numbers.rows;
     const double columns = numbers.columns;
     const double tile_taps = numbers.tile_taps;
+    const double pace = numbers.pace;
     const double a_vector = numbers.a_vector;
     const double b_vector = numbers.b_vector;
     const double values = numbers.values;
@@ -100,8 +101,8 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double rounds = ceil_div(blocks, residents);
     // Steps along GEMM-K of a workgroup.
     const double depth = pick(tap_channels > 0.0, ceil_div(tap_channels, tap_step) * tap_step / k_per_block * mean_taps / reached / split_k, ceil_div(ceil_div(terms, split_k), k_per_block));
-    // Products of a step.
-    const double macs = rows * columns * k_per_block * tile_taps;
+    // Products of a step, slower ones as several.
+    const double macs = rows * columns * k_per_block * tile_taps * pace;
     // Vectors that a step loads.
     const double accesses = (rows / a_vector + columns / b_vector) * k_per_block;
     // Bytes that a step loads.
