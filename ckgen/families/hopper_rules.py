@@ -64,8 +64,8 @@ RULES: tuple[Rule, ...] = (
         message="n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves for {dtype}",
         help="use n_per_block 64, 128 or 256, and leave `m_per_xdl` and `wave_ratio` out",
         reason=(
-            "wgmma takes tf32 from LDS only with GEMM-K innermost; warps multiply channels-last tensors by mma.sync, each"
-            " a quarter of the columns."
+            "wgmma takes tf32 from LDS only with GEMM-K innermost; warps multiply channels-last tensors by mma.sync,"
+            " each a quarter of the columns."
         ),
         blame=("tile", "m_per_xdl", "wave_ratio"),
         only=("wavelet_tma",),

@@ -245,8 +245,9 @@ std::shared_ptr<const Plan> ask(int64_t planner, const Tensor (&tensors)[3], Int
         Planning() { planning = true; }
         ~Planning() { planning = false; }
     } const here;
-    const Words words =
-        plan.call(tensors[0], tensors[1], tensors[2], stride, padding, dilation, groups, wanted, planner);
+    // Without their graph: references that Python keeps a while would keep nodes of autograd alive.
+    const Words words = plan.call(tensors[0].detach(), tensors[1].detach(), tensors[2].detach(), stride, padding,
+                                  dilation, groups, wanted, planner);
     return words.empty() ? nullptr : std::make_shared<const Plan>(read_plan(words));
 }
 

@@ -61,7 +61,6 @@ class Planner:
         if (device.type == "cuda") != self.on_gpu:
             return words(_NOTHING)
         with self._lock, torch.no_grad():
-            tensors = [tensor.detach() for tensor in tensors]
             ours = [may and wanted >> at & 1 for at, may in enumerate(self.gradients)]
             plans = [self._gradient(tensors, geometry, at) if ours[at] else None for at in (0, 1)]
         data, weight = (plan if plan is not None else _NOTHING for plan in plans)

@@ -140,7 +140,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "ahead == 1 || ahead == 2": "platforms say 1 or 2, whatever the instance",
     },
     "pipeline/tma_consumers.hpp": {
-        "Base::own_blocks == 1 && D::weight_rows == 0": "family stationary has no weights; tma-weight-tf32 for the rest",
+        "Base::own_blocks == 1 && D::weight_rows == 0": "stationary has no weights; tma-weight-tf32",
     },
     "pipeline/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
     "epilogue/wgmma_plane_store.hpp": {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -273,3 +275,45 @@ def test_compiled_models_and_autocast(torch_library: Library, tmp_path: Path) ->
 def test_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(LibraryError, match=words):
         ct.enable(tmp_path / "absent.so", **wrong)
+
+
+class Marked(torch.autograd.Function):
+    """The identity, whose node in the graph holds a mark."""
+
+    @staticmethod
+    def forward(context: Any, input: Any, mark: Any) -> Any:
+        context.mark = mark
+        return input * 1
+
+    @staticmethod
+    def backward(context: Any, gradient: Any) -> Any:
+        return gradient, None
+
+
+class Mark:
+    """Something to refer to."""
+
+
+@pytest.mark.parametrize("last", [True, False], ids=["channels-last", "NCHW"])
+def test_a_step_leaves_no_reference_to_its_tensors(torch_library: Library, tmp_path: Path, last: bool) -> None:
+    """Without the garbage collector, which would free them later: memory that a step needs only once, and nodes of
+    autograd for whose stream a CUDA graph would wait."""
+    gc.collect()
+    gc.disable()
+    try:
+        for when in ("timed", "read from the file", "known"):
+            with ct.enable(torch_library, cache=tmp_path):
+                for shape in SHAPES[:4]:
+                    input, weight, gradient, settings = make(shape)
+                    if not last:
+                        input, gradient = input.contiguous(), gradient.contiguous()
+                    for _ in range(2 if when == "known" else 1):
+                        mark = Mark()
+                        middle = Marked.apply(input.requires_grad_(), mark)
+                        out = torch.conv2d(middle, weight.requires_grad_(), **settings)
+                        out.backward(gradient)
+                        node, values = weakref.ref(mark), weakref.ref(middle)
+                        del mark, middle, out
+                        assert node() is None and values() is None, (when, shape)
+    finally:
+        gc.enable()

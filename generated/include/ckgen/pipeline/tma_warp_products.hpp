@@ -13,8 +13,8 @@ public:
     CKGEN_DEVICE WarpProducts(const platform::Thread& thread, int id, int a_byte, int b_byte)
         : products_(thread, id), id_(id), a_byte_(static_cast<uint32>(a_byte)), b_byte_(static_cast<uint32>(b_byte)) {}
 
-    // acc += the products of the next k_tiles stages of the ring. The operands of the next step are loaded before a step
-    // is multiplied.
+    // acc += the products of the next k_tiles stages of the ring. The operands of the next step are loaded before a
+    // step is multiplied.
     CKGEN_DEVICE void add(TmaRing<D>& ring, int k_tiles, float (&acc)[D::n_per_block / 2]) const {
         if(k_tiles == 0)
             return;

@@ -138,8 +138,8 @@ struct WaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
 
 // tf32, which wgmma does not take in this order: warps multiply by mma.sync.
 template <class D>
-struct WarpWaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>, epilogue::WarpTileStore<D>,
-                                          atom::WarpTileAccumulator<D::n_per_block>> {
+struct WarpWaveletTmaView
+    : WeightTmaView<D, WaveletTmaArgs<D>, epilogue::WarpTileStore<D>, atom::WarpTileAccumulator<D::n_per_block>> {
     static constexpr bool a_in_registers = true;
     static constexpr bool by_warps = true;
     using Products = atom::WarpTile<D::n_per_block, D::k_per_block>;

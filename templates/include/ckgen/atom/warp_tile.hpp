@@ -1,11 +1,11 @@
 // Products of 64 rows of A by the columns of B in tf32 by one warpgroup, from MN-major tiles in shared memory: mma.sync
 // m16n8k8, which unlike wgmma takes operands of tf32 in any order, from registers.
 //
-// Shared memory has boxes of 32 channels (128 bytes, swizzled) by positions of GEMM-K. Each of the four warps has all 64
-// rows and a quarter of the columns. Rows g and 8 + g of a product are neighbouring channels, so that two loads of eight
-// bytes are the four registers of A in order. Lane t of four takes positions 2 * t and 2 * t + 1 in place of t and t + 4,
-// the same of A and of B: then the lanes that load together read all 32 banks, since the swizzle moves position p by
-// p % 8 slots of 16 bytes.
+// Shared memory has boxes of 32 channels (128 bytes, swizzled) by positions of GEMM-K. Each of the four warps has all
+// 64 rows and a quarter of the columns. Rows g and 8 + g of a product are neighbouring channels, so that two loads of
+// eight bytes are the four registers of A in order. Lane t of four takes positions 2 * t and 2 * t + 1 in place of t
+// and t + 4, the same of A and of B: then the lanes that load together read all 32 banks, since the swizzle moves
+// position p by p % 8 slots of 16 bytes.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -34,7 +34,7 @@ class WarpTile {
     static_assert(N == 64 || N == 128 || N == 256, "the column counts that instances use");
     static constexpr int warp_columns = N / 4;
     static constexpr int boxes = (warp_columns + 31) / 32;       // of B per warp
-    static constexpr int box_blocks = warp_columns / boxes / 8;     // of 8 columns
+    static constexpr int box_blocks = warp_columns / boxes / 8;  // of 8 columns
 
 public:
     static constexpr int steps = Positions / 8 * boxes;  // of a stage: eight positions of A by one box of B each

@@ -13,7 +13,8 @@
 //   steps(args), multiply<Steps>()        number of products of 32 bytes of GEMM-K per stage, and all of them
 //   Accumulator                           the rows and columns of a thread's results
 //   a_in_registers                        true if threads load A from the stage
-//   by_warps, Products                    true if warps load A and B, instead of multiply(): Products (atom/warp_tile.hpp)
+//   by_warps, Products                    true if warps load A and B, instead of multiply(): Products
+//   (atom/warp_tile.hpp)
 // and in family stationary, where consecutive units share B,
 //   weight_tile_bytes(args)               bytes from one tile of B to the next
 #pragma once

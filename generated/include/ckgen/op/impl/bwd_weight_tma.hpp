@@ -61,8 +61,8 @@ private:
         constexpr int ndim = D::Layout::ndim;
         args.out_group_columns = static_cast<int32>(p.out_group_bytes / sizeof(T));
         args.in_group_channels = static_cast<int32>(p.in_group_bytes / sizeof(T));
-        args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * int64{args.out_group_columns} + p.m, p.k, p.out_row_bytes,
-                                           D::k_per_block);
+        args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * int64{args.out_group_columns} + p.m, p.k,
+                                           p.out_row_bytes, D::k_per_block);
         args.in = platform::im2col_map<T>(p.in, image_of<ndim>(p, args.in_group_channels), D::k_per_block);
         int rows = D::k_per_block;
         for(int i = 0; i < ndim; ++i) {
