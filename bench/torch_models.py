@@ -97,6 +97,17 @@ def replays_ms(graphs: Sequence[Any]) -> list[float]:
     return [round(statistics.median(times), 3) for times in found]
 
 
+def as_graphs(model: Any, images: Any, half: bool, enabled: Any) -> dict[str, Any]:
+    """Milliseconds of a step as a CUDA graph, stock and enabled, and their ratio; or why there is no graph."""
+    try:
+        stock = captured(model, images, half)
+        with enabled:
+            times = replays_ms([stock, captured(model, images, half)])
+    except RuntimeError as error:  # not every model can be captured
+        return {"graph_error": str(error).splitlines()[0]}
+    return {"graph_ms": times, "graph_ratio": round(times[0] / times[1], 3)}
+
+
 def gradients(model: Any) -> list[Any]:
     return [parameter.grad.float().clone() for parameter in model.parameters() if parameter.grad is not None]
 
@@ -120,14 +131,6 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         with enabled:
             timed(model, images, half, 1)
             ours += timed(model, images, half, STEPS)
-    graphs: dict[str, Any] = {}
-    try:
-        stock_graph = captured(model, images, half)
-        with enabled:
-            replayed = replays_ms([stock_graph, captured(model, images, half)])
-        graphs = {"graph_ms": replayed, "graph_ratio": round(replayed[0] / replayed[1], 3)}
-    except RuntimeError as error:  # not every model can be captured
-        graphs = {"graph_error": str(error).splitlines()[0]}
     times = [[round(statistics.median(column), 2) for column in zip(*rows, strict=True)] for rows in (stock, ours)]
     return {
         "model": name,
@@ -138,7 +141,7 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         "enabled_ms": times[1][0],
         "ratio": round(times[0][0] / times[1][0], 3),
         "host_ms": [times[0][1], times[1][1]],
-        **graphs,
+        **as_graphs(model, images, half, enabled),
         "first_step_s": round(first, 1),
         "gradients_apart": [statistics.median(apart), max(apart)],
     }

@@ -2,9 +2,9 @@
 filter.
 
 A tile is the set of positions that the math warps process at once (k_per_block), 16 per warp. The reads and products of
-a warp for these positions are in templates/include/ckgen/pipeline/halo.hpp: one ldmatrix of 512 bytes per block of 16
-rows (16 channels of one tap, or 8 channels of two) and per pair of blocks of 8 columns. halo_wgmma.hpp has the variant
-in which a warpgroup owns a row of the filter. Rows are longer than those of the output by the reach of the taps
+a warp for these positions are in templates/include/ckgen/pipeline/halo/halo.hpp: one ldmatrix of 512 bytes per block
+of 16 rows (16 channels of one tap, or 8 channels of two) and per pair of blocks of 8 columns. halo_wgmma.hpp has the
+variant in which a warpgroup owns a row of the filter. Rows are longer than those of the output by the reach of the taps
 (conv/halo_geometry.hpp); the model ignores that they are then rounded up. No function has state.
 """
 

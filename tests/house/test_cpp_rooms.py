@@ -113,7 +113,7 @@ def test_paths_for_users_lead_to_one_header() -> None:
         ("include/ckgen/block/tile_copy.hpp", "conv/divider.hpp"),
         ("include/ckgen/conv/divider.hpp", "plan/problem_checks.hpp"),
         ("include/ckgen/plan/bwd_data_plan.hpp", "load/bwd_data_view.hpp"),
-        ("include/ckgen/pipeline/halo.hpp", "plan/problem_checks.hpp"),
+        ("include/ckgen/pipeline/halo/halo.hpp", "plan/problem_checks.hpp"),
         ("include/ckgen/op/planned.hpp", "device/runner.hpp"),
         ("src/plan/problem_checks.cpp", "op/runner.hpp"),
         ("src/host/runtime.cpp", "conv/problem.hpp"),

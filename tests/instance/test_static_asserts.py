@@ -119,11 +119,13 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
     },
     "config/rules.hpp.j2": {"{{ rule.condition }}": _TABLE},
-    "pipeline/halo.hpp": {
+    "pipeline/halo/halo.hpp": {
         "Positions::pitch == conv::kHaloPitch && Positions::pitch == D::out_pitch": ("halo-tile",),
         "D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes": ("halo-products",),
     },
-    "pipeline/bwd_data_halo.hpp": {"load_threads == 128 && D::block_size == 256": ("halo-waves", "halo-data-waves")},
+    "pipeline/halo/bwd_data_halo.hpp": {
+        "load_threads == 128 && D::block_size == 256": ("halo-waves", "halo-data-waves")
+    },
     "pipeline/bwd_weight_depthwise_tma.hpp": {
         "D::n_per_block == 32 * vector && D::n_per_block * D::elem_bytes == pitch": ("depthwise-tma-tile",),
     },
@@ -139,10 +141,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         ),  # wavelet requires `wave_ratio`, which has at least 1
         "ahead == 1 || ahead == 2": "platforms say 1 or 2, whatever the instance",
     },
-    "pipeline/tma_consumers.hpp": {
+    "pipeline/tma/tma_consumers.hpp": {
         "Base::own_blocks == 1 && D::weight_rows == 0": "stationary has no weights; tma-weight-tf32",
     },
-    "pipeline/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
+    "pipeline/tma/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
     "epilogue/wgmma_plane_store.hpp": {
         "D::kernel_ndim == 1": ("tma-spec",),
     },

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.compiles
 ALLOWED = {
     ("epilogue/cshuffle.hpp", "lds_store(base"): 2.0,
     ("epilogue/cshuffle.hpp", "lds_load<typename D::Accumulator>"): 8.0,
-    ("pipeline/halo.hpp", "lds_load<Vec<float, 4>>"): 1.5,
-    ("pipeline/bwd_data_halo.hpp", "lds_store(base"): 9.0,
+    ("pipeline/halo/halo.hpp", "lds_load<Vec<float, 4>>"): 1.5,
+    ("pipeline/halo/bwd_data_halo.hpp", "lds_store(base"): 9.0,
 }
 
 # One layout for each combination of contiguous axes, by operation.
@@ -147,10 +147,10 @@ def test_hopper_has_no_conflict(hopper: Counting) -> None:
         files = {file for file, _ in seen}
         if instance.operation == BWD_WEIGHT:
             by_warps = instance.elem_bytes == 4 and instance.channels_last
-            own = {"pipeline/halo.hpp"} if instance.family == "halo" else {"atom/warp_tile.hpp"} if by_warps else set()
-            assert files == own, instance.name
+            of_products = {"atom/warp_tile.hpp"} if by_warps else set()
+            assert files == ({"pipeline/halo/halo.hpp"} if instance.family == "halo" else of_products), instance.name
         elif instance.family == "halo":
-            assert files == {"pipeline/bwd_data_halo.hpp", "pipeline/bwd_data_halo_math.hpp"}, instance.name
+            assert files == {"pipeline/halo/bwd_data_halo.hpp", "pipeline/halo/bwd_data_halo_math.hpp"}, instance.name
         else:
             written = "input" if instance.channels_last else "plane"
             expected = {f"epilogue/wgmma_{written}_store.hpp"}
@@ -223,7 +223,7 @@ PLANTS = (
         "pitch == 128 ? row & 7 :",
         "pitch == 128 ? 0 * row :",
         HALO,
-        *("pipeline/halo.hpp", "load_matrices_transposed(row", 8, "sm_90a"),
+        *("pipeline/halo/halo.hpp", "load_matrices_transposed(row", 8, "sm_90a"),
     ),
     Plant(
         "output-read-without-swizzle",
@@ -231,15 +231,15 @@ PLANTS = (
         "pitch == 128 ? row & 7 :",
         "pitch == 128 ? 0 * row :",
         HALO,
-        *("pipeline/halo.hpp", "load_matrices_transposed(out", 8, "sm_90a"),
+        *("pipeline/halo/halo.hpp", "load_matrices_transposed(out", 8, "sm_90a"),
     ),
     Plant(
         "lines-of-products-without-padding",
-        "pipeline/halo.hpp",
+        "pipeline/halo/halo.hpp",
         "line_pitch = line_floats + 4;",
         "line_pitch = line_floats;",
         HALO,
-        *("pipeline/halo.hpp", "lds_store((base", 4, "sm_90a"),
+        *("pipeline/halo/halo.hpp", "lds_store((base", 4, "sm_90a"),
     ),
 )
 

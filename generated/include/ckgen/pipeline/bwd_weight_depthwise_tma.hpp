@@ -10,7 +10,7 @@
 #include "ckgen/conv/halo_geometry.hpp"
 #include "ckgen/pipeline/depthwise.hpp"
 #include "ckgen/pipeline/depthwise_sums.hpp"
-#include "ckgen/pipeline/halo_load.hpp"
+#include "ckgen/pipeline/halo/halo_load.hpp"
 
 namespace ckgen::pipeline {
 

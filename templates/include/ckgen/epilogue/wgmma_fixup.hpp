@@ -9,7 +9,7 @@
 
 namespace ckgen::epilogue {
 
-// View: see pipeline/tma_roles.hpp.
+// View: see pipeline/tma/tma_roles.hpp.
 template <class D, class View>
 struct WgmmaFixup {
     using Args = typename View::Args;

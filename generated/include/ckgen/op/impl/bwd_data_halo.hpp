@@ -5,7 +5,7 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
-#include "ckgen/pipeline/bwd_data_halo.hpp"
+#include "ckgen/pipeline/halo/bwd_data_halo.hpp"
 
 namespace ckgen::instances {
 

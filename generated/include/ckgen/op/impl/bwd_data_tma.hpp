@@ -5,8 +5,8 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
-#include "ckgen/pipeline/bwd_data_planes_tma.hpp"
-#include "ckgen/pipeline/bwd_data_wavelet_tma.hpp"
+#include "ckgen/pipeline/tma/bwd_data_planes_tma.hpp"
+#include "ckgen/pipeline/tma/bwd_data_wavelet_tma.hpp"
 
 #if !CKGEN_DEVICE_PASS
 #include <algorithm>

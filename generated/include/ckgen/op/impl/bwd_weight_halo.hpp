@@ -4,9 +4,9 @@
 
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_weight_halo_boxes.hpp"
-#include "ckgen/pipeline/halo.hpp"
+#include "ckgen/pipeline/halo/halo.hpp"
 #if !CKGEN_PLATFORM_HOST
-#include "ckgen/pipeline/halo_wgmma.hpp"
+#include "ckgen/pipeline/halo/halo_wgmma.hpp"
 #endif
 
 namespace ckgen::pipeline {

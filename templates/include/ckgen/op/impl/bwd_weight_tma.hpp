@@ -4,8 +4,8 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
-#include "ckgen/pipeline/planes_tma.hpp"
-#include "ckgen/pipeline/wavelet_tma.hpp"
+#include "ckgen/pipeline/tma/planes_tma.hpp"
+#include "ckgen/pipeline/tma/wavelet_tma.hpp"
 
 #if !CKGEN_DEVICE_PASS
 #include <algorithm>

@@ -1,0 +1,103 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/tma/bwd_data_tma_roles.hpp. Do not edit; run: ckgen generate
+// The common part of the wgmma kernels of backward data: the load role, and a part of the View
+// (pipeline/tma/tma_roles.hpp).
+//
+// Copies describes what the load role copies:
+//   Args, Tile           the kernel's argument, a unit's part of the work
+//   Rows(args, tile)     where the rows of a tile begin
+//   Step(args, tile)     a tile of GEMM-K; advance(args, tile) moves to the next
+//   copy_tile(args, ring, tile, rows, step)
+//                        copies the operands of a stage, B only if it does not stay
+//   copy_weight<Rows>(args, target, barrier, tile, step)
+//                        copies a tile of B, whose boxes of 64 columns have Rows rows
+#pragma once
+
+#include "ckgen/load/bwd_data_view.hpp"
+#include "ckgen/pipeline/tma/tma_roles.hpp"
+
+namespace ckgen::pipeline {
+
+// True if the kernel reads a copy of the weight with the output channels innermost, in boxes of 128 bytes of them by
+// all columns of the tile: wgmma takes tf32 only from K-major operands in shared memory.
+template <class D>
+inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4;
+
+// As in pipeline/tma/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
+template <class D, class Copies>
+struct BwdDataTmaLoadRole {
+    using Args = typename Copies::Args;
+    using Tile = typename Copies::Tile;
+
+    static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
+        const bool leader = platform::elect_lane(thread);
+        const conv::UnitRun run = tma_units<D>(thread, args.units.schedule);
+        TmaWeight weight;
+        for(int u = run.first; u < run.end; u += run.step) {
+            const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
+            if(tile.k_tiles == 0)
+                continue;
+            const bool changes = D::weight_rows > 0 && weight.changes(tile);
+            if(changes && weight.changed > 1)
+                platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
+            const typename Copies::Rows rows(args, tile);
+            typename Copies::Step step(args, tile);
+            for(int k = 0; k < tile.k_tiles; ++k, ring.next(), step.advance(args, tile)) {
+                if constexpr(D::weight_rows > 0)
+                    if(changes && leader)
+                        copy_weight_to_stay(args, ring, tile, step, k);
+                platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
+                if(leader)
+                    Copies::copy_tile(args, ring, tile, rows, step);
+            }
+        }
+    }
+
+private:
+    static CKGEN_DEVICE void copy_weight_to_stay(const Args& args, const TmaRing<D>& ring, const Tile& tile,
+                                                 const typename Copies::Step& step, int k) {
+        platform::mbarrier_expect(ring.weight_full(k), D::n_per_block * 2 * args.problem.tap_rows);
+        Copies::template copy_weight<D::weight_rows>(
+            args, TmaRing<D>::weight() + static_cast<uint32>(k * args.problem.tap_rows * 128), ring.weight_full(k),
+            tile, step);
+    }
+};
+
+// KernelArgs: has the planned arguments as `problem` and `units`. Epilogue: writes the results of one thread.
+template <class D, class KernelArgs, class Epilogue>
+struct BwdDataTmaView {
+    static constexpr bool plans_ahead = D::d_tensors == 0;
+    static constexpr bool a_in_registers = false;
+    static constexpr bool by_warps = false;
+    using Accumulator = atom::WgmmaAccumulator;
+    using Args = KernelArgs;
+    using Tile = conv::BwdDataTile<D::kernel_ndim>;
+    static CKGEN_HD const conv::TileSchedule& schedule(const Args& args) { return args.units.schedule; }
+    static CKGEN_DEVICE float* partials(const Args& args) { return args.problem.partial; }
+    static CKGEN_DEVICE int chunk(const Args& args) { return args.units.k_tiles_per_chunk; }
+    static CKGEN_DEVICE Tile unit(const Args& args, int number) {
+        return Tile::template of_unit<D>(args.problem, args.units, number);
+    }
+    static CKGEN_DEVICE Tile tile(const Args& args, int number) {
+        return Tile::template of_tile<D>(args.problem, args.units, number);
+    }
+    static CKGEN_DEVICE int rows(const Args&, const Tile& tile) { return tile.rows; }
+    static CKGEN_DEVICE uint32 weight_tile_bytes(const Args& args) {
+        return static_cast<uint32>(args.problem.tap_rows) * 128;
+    }
+
+    struct Store : Epilogue {
+        CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)
+            : Epilogue(thread, args.problem, args.units, tile, id, lds_of_warp(thread)) {}
+        static CKGEN_DEVICE void prefetch(const Args& args, const Tile& tile, int id) {
+            Epilogue::prefetch(args.problem, args.units, tile, id);
+        }
+
+    private:
+        static_assert(D::lds_store_bytes == Epilogue::lds_bytes, "of a warp");
+        static CKGEN_DEVICE int lds_of_warp(const platform::Thread& thread) {
+            return TmaRing<D>::end_byte() + (thread.uniform(thread.thread_id() / 32) - 4) * D::lds_store_bytes;
+        }
+    };
+};
+
+}  // namespace ckgen::pipeline

@@ -1,0 +1,163 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/tma/bwd_data_wavelet_tma.hpp. Do not edit; run: ckgen generate
+// Family wavelet_tma of backward data. Rows of the product are the positions of a sub-GEMM (conv/bwd_data_args.hpp).
+// They read consecutive output positions for every stride, so TMA's im2col mode is used with steps of 1 and one tensor
+// map per sub-GEMM. The weight is loaded in boxes of 64 output by 64 input channels of a tap. wgmma takes tf32 only
+// with both operands K-major: there the weight is a copy with the output channels innermost, in boxes of 32 of them by
+// all columns of the tile. See pipeline/tma/tma_roles.hpp.
+#pragma once
+
+#include "ckgen/atom/swizzled_tile.hpp"
+#include "ckgen/epilogue/wgmma_input_store.hpp"
+#include "ckgen/load/bwd_data_view.hpp"
+#include "ckgen/pipeline/tma/bwd_data_tma_roles.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D>
+struct WaveletTmaBwdDataArgs {
+    platform::TensorMap out[conv::kMostSubGemms];  // per sub-GEMM
+    platform::TensorMap wei;
+    typename D::KernelArgs problem;
+    conv::BwdDataUnits units;
+    int32 out_group_channels;
+};
+
+// The copies of the load role: see pipeline/tma/bwd_data_tma_roles.hpp.
+template <class D>
+struct WaveletTmaBwdDataCopies {
+    using Args = WaveletTmaBwdDataArgs<D>;
+    static constexpr int ndim = D::Layout::ndim;
+    using Tile = conv::BwdDataTile<ndim>;
+    using Out = atom::SwizzledTile<typename D::Out, D::m_per_block, D::k_per_block>;
+    template <int Rows>
+    using Wei = atom::SwizzledTile<typename D::Out, Rows, 64>;
+
+    // The first output position of the tile's rows under the last tap of its sub-GEMM; innermost first.
+    struct Rows {
+        int position[ndim], image;
+
+        CKGEN_DEVICE Rows(const Args& args, const Tile& tile) {
+            const conv::Walk<ndim + 1> first(tile.count, args.units.sub_gemms[tile.sub_gemm].by, tile.m_first);
+            image = first.at[0];
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d)
+                position[ndim - 1 - d] = tile.origin[d] - args.problem.shift[d] * (tile.taps[d] - 1) + first.at[d + 1];
+        }
+    };
+
+    // A tile of GEMM-K: one tap of the sub-GEMM and tap_rows of its output channels. Taps are the inner loop, because
+    // they read the same lines of the output. Copies of the output always have k_per_block channels; if that is more
+    // than tap_rows, the rest is not multiplied.
+    struct Step {
+        int channel;  // of the output, within the group
+        conv::Walk<ndim> tap;
+        uint16 offset[ndim];  // in the output, from the last tap to this one; innermost first
+        int column;           // column in the weight's rows; of a transposed weight, the tap's number
+
+        CKGEN_DEVICE Step(const Args& args, const Tile& tile) : channel(0), tap{} {
+            if(tile.k_tile_first > 0) {
+                int taps = 1;
+                CKGEN_UNROLL
+                for(int d = 0; d < ndim; ++d)
+                    taps *= tile.taps[d];
+                const int chunk = tile.k_tile_first / taps;
+                channel = chunk * args.problem.tap_rows;
+                tap = conv::Walk<ndim>(tile.taps, tile.k_tile_first - chunk * taps);
+            }
+            find(args, tile);
+        }
+        CKGEN_DEVICE void advance(const Args& args, const Tile& tile) {
+            conv::Walk<ndim> one{};
+            one.at[ndim - 1] = 1;
+            tap.advance(tile.taps, one);
+            if(tap.at[0] == tile.taps[0]) {
+                tap.at[0] = 0;
+                channel += args.problem.tap_rows;
+            }
+            find(args, tile);
+        }
+
+    private:
+        CKGEN_DEVICE void find(const Args& args, const Tile& tile) {
+            const conv::BwdDataArgs& p = args.problem;
+            column = 0;
+            CKGEN_UNROLL
+            for(int d = 0; d < ndim; ++d) {
+                offset[ndim - 1 - d] = static_cast<uint16>(p.shift[d] * (tile.taps[d] - 1 - tap.at[d]));
+                column = column * p.filter[d] + tile.first[d] + p.tilde[d] * tap.at[d];
+            }
+            if constexpr(!kTransposesWeight<D>)
+                column = column * p.n + tile.n_first;
+        }
+    };
+
+    static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
+                                       const Step& step) {
+        const int weight_bytes = D::weight_rows > 0     ? 0
+                                 : kTransposesWeight<D> ? D::n_per_block * 128
+                                                        : D::n_per_block * 2 * args.problem.tap_rows;
+        platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
+        platform::tma_load_im2col<ndim>(ring.data(), args.out[tile.sub_gemm], ring.full(),
+                                        tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
+                                        step.offset);
+        if constexpr(kTransposesWeight<D>)
+            platform::tma_load_nd(ring.data() + Out::bytes, args.wei, ring.full(), step.channel, tile.n_first,
+                                  step.column, tile.group);
+        else if constexpr(D::weight_rows == 0)
+            copy_weight<D::k_per_block>(args, ring.data() + Out::bytes, ring.full(), tile, step);
+    }
+    // Rows: distance from one box of 64 input channels to the next.
+    template <int Rows>
+    static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
+                                         const Step& step) {
+        CKGEN_UNROLL
+        for(int j = 0; j < D::n_per_block / 64; ++j)
+            platform::tma_load_nd(target + j * Wei<Rows>::bytes, args.wei, full, step.column + 64 * j, step.channel,
+                                  tile.group, 0);
+    }
+};
+
+template <class D>
+struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, epilogue::WgmmaInputStore<D>> {
+    using Args = WaveletTmaBwdDataArgs<D>;
+
+    // A row of A is a position of the sub-GEMM, a row of B an output channel.
+    static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / step; }
+    template <int Steps>
+    static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
+                                      bool accumulate) {
+        using T = typename D::ComputeA;
+        constexpr atom::Major major = kTransposesWeight<D> ? atom::Major::k : atom::Major::mn;
+        const atom::SwizzledTile<T, 64, D::k_per_block> a_tile(a);
+        CKGEN_UNROLL
+        for(int k = 0; k < Steps; ++k)
+            atom::wgmma<T, D::n_per_block, atom::Major::k, major>(acc, a_tile.k_major_descriptor(step * k),
+                                                                  weight_descriptor(b, step * k), accumulate || k > 0);
+    }
+
+private:
+    static constexpr int step = 32 / static_cast<int>(sizeof(typename D::Out));  // positions of a product
+
+    static CKGEN_DEVICE uint64 weight_descriptor(uint32 b, int first) {
+        using T = typename D::Out;
+        if constexpr(kTransposesWeight<D>)
+            return atom::SwizzledTile<T, D::n_per_block, D::k_per_block>(b).k_major_descriptor(first);
+        else
+            return atom::SwizzledTile<T, (D::weight_rows > 0 ? D::weight_rows : D::k_per_block), 64>(b).descriptor(
+                first);
+    }
+};
+
+template <class D>
+struct WaveletTmaBwdDataKernel
+    : TmaRoles<D, WaveletTmaBwdDataView<D>, BwdDataTmaLoadRole<D, WaveletTmaBwdDataCopies<D>>> {
+    using T = typename D::ComputeA;
+    using Problem = typename D::KernelArgs;
+    static constexpr int ndim = D::Layout::ndim;
+    static constexpr int rows_per_copy = D::m_per_block;
+    static constexpr int n_per_block = D::n_per_block;
+    static constexpr int k_per_block = D::k_per_block;
+    static constexpr bool transposes_weight = kTransposesWeight<D>;
+};
+
+}  // namespace ckgen::pipeline

@@ -1,0 +1,77 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/tma/planes_tma.hpp. Do not edit; run: ckgen generate
+// Family wavelet_tma of backward weight for pointwise filters and tensors with neighbouring positions side by side:
+// both operands are K-major. GEMM-K has whole tiles per image, whose last one ends with zeros. See
+// pipeline/tma/tma_roles.hpp.
+#pragma once
+
+#include "ckgen/atom/swizzled_tile.hpp"
+#include "ckgen/pipeline/tma/tma_roles.hpp"
+#include "ckgen/pipeline/tma/weight_tma_view.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D>
+struct PlanesTmaArgs {
+    platform::TensorMap out, in;
+    typename D::KernelArgs problem;
+    int32 image_tiles;  // of GEMM-K per image
+};
+
+// As in pipeline/tma/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
+template <class D>
+struct PlanesTmaLoadRole {
+    using Args = PlanesTmaArgs<D>;
+
+    static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
+        const bool leader = platform::elect_lane(thread);
+        const conv::UnitRun run = tma_units<D>(thread, args.problem.schedule);
+        for(int u = run.first; u < run.end; u += run.step) {
+            const auto tile = conv::BwdWeightTile::of_unit<D>(args.problem, u);
+            int image = tile.k_tile_first / args.image_tiles;
+            int position = (tile.k_tile_first - image * args.image_tiles) * D::k_per_block;
+            for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
+                platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
+                if(leader)
+                    copy_tile(args, ring, tile, position, image);
+                position += D::k_per_block;
+                if(position >= args.problem.out_positions) {
+                    position = 0;
+                    ++image;
+                }
+            }
+        }
+    }
+
+private:
+    static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const conv::BwdWeightTile& tile,
+                                       int position, int image) {
+        platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
+        platform::tma_load_nd(ring.data(), args.out, ring.full(), position, tile.m_first, tile.group, image);
+        platform::tma_load_nd(ring.data() + D::m_per_block * 128, args.in, ring.full(), position, tile.n_first,
+                              tile.group, image);
+    }
+};
+
+template <class D>
+struct PlanesTmaView : WeightTmaView<D, PlanesTmaArgs<D>> {
+    static CKGEN_DEVICE constexpr int steps(const PlanesTmaArgs<D>&) { return 4; }
+    template <int Steps>
+    static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
+                                      bool accumulate) {
+        using T = typename D::ComputeA;
+        constexpr int step = D::k_per_block / 4;
+        const atom::SwizzledTile<T, 64, D::k_per_block> a_tile(a);
+        const atom::SwizzledTile<T, D::n_per_block, D::k_per_block> b_tile(b);
+        CKGEN_UNROLL
+        for(int k = 0; k < Steps; ++k)
+            atom::wgmma<T, D::n_per_block, atom::Major::k, atom::Major::k>(
+                acc, a_tile.k_major_descriptor(step * k), b_tile.k_major_descriptor(step * k), accumulate || k > 0);
+    }
+};
+
+template <class D>
+struct PlanesTmaKernel : TmaRoles<D, PlanesTmaView<D>, PlanesTmaLoadRole<D>> {
+    using T = typename D::ComputeA;
+};
+
+}  // namespace ckgen::pipeline

@@ -1,0 +1,72 @@
+// Copied by ckgen from templates/include/ckgen/pipeline/tma/tma_warp_products.hpp. Do not edit; run: ckgen generate
+// The products of stages by single warps, which load both operands to registers (atom/warp_tile.hpp).
+#pragma once
+
+#include "ckgen/pipeline/tma/tma_ring.hpp"
+
+namespace ckgen::pipeline {
+
+template <class D, class Products>
+class WarpProducts {
+public:
+    // `id` counts the threads of the warpgroup. The tiles of A and B begin at these bytes of a stage.
+    CKGEN_DEVICE WarpProducts(const platform::Thread& thread, int id, int a_byte, int b_byte)
+        : products_(thread, id), id_(id), a_byte_(static_cast<uint32>(a_byte)), b_byte_(static_cast<uint32>(b_byte)) {}
+
+    // acc += the products of the next k_tiles stages of the ring. The operands of the next step are loaded before a
+    // step is multiplied.
+    CKGEN_DEVICE void add(TmaRing<D>& ring, int k_tiles, float (&acc)[D::n_per_block / 2]) const {
+        if(k_tiles == 0)
+            return;
+        Operands operands;
+        Stage stage = arrived(ring);
+        load(operands, stage, 0);
+        for(int k = 0; k < k_tiles; ++k) {
+            const uint32 empty = ring.empty();
+            CKGEN_UNROLL
+            for(int step = 0; step < Products::steps; ++step) {
+                if(step + 1 < Products::steps) {
+                    load(operands, stage, step + 1);
+                } else {
+                    ring.next();
+                    if(k + 1 < k_tiles) {
+                        stage = arrived(ring);
+                        load(operands, stage, 0);
+                    }
+                }
+                Products::multiply(operands.a[Products::eight(step) % 2], operands.b[step % 2], acc, step);
+            }
+            release(empty);
+        }
+    }
+
+private:
+    using Stage = typename Products::Stage;
+    // Operands of the step that is multiplied, and of the next.
+    struct Operands {
+        typename Products::FragmentA a[2];
+        typename Products::FragmentB b[2];
+    };
+
+    CKGEN_DEVICE Stage arrived(const TmaRing<D>& ring) const {
+        platform::mbarrier_wait(ring.full(), ring.parity);
+        return products_.stage(ring.data() + a_byte_, ring.data() + b_byte_);
+    }
+    CKGEN_DEVICE void load(Operands& operands, const Stage& stage, int step) const {
+        if(Products::has_new_a(step))
+            products_.load_a(operands.a[Products::eight(step) % 2], stage, step);
+        products_.load_b(operands.b[step % 2], stage, step);
+    }
+    // Each warp signals that it no longer reads the stage: its products, which waited for the loads, are issued.
+    CKGEN_DEVICE void release(uint32 empty) const {
+        platform::sync_warp();
+        if(id_ % 32 == 0)
+            platform::mbarrier_arrive(empty);
+    }
+
+    const Products products_;
+    const int id_;
+    const uint32 a_byte_, b_byte_;
+};
+
+}  // namespace ckgen::pipeline
