@@ -146,8 +146,7 @@ class Hopper(BulkCopy):
         if not instance.channels_last:
             return problem.c % BLOCK_COLUMNS == 0 and prod(problem.output) % step == 0
         if instance.a_k_major:
-            whole_steps = problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
-            return whole_steps and (instance.as_stored == 1 or problem.k * problem.groups % step == 0)
+            return problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
 
 

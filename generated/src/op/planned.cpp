@@ -42,8 +42,10 @@ PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const c
                                    void* memory) {
     PlannedLaunch<Operation> launch{plan.args, plan, fusion};
     auto* workspace = static_cast<char*>(memory);
-    if(plan.workspace.copy_bytes > 0)
-        at.of(plan.copied()) = workspace + plan.workspace.copy_offset;
+    if(plan.workspace.out.bytes > 0)
+        at.out = workspace + plan.workspace.out.offset;
+    if(plan.workspace.wei.bytes > 0)
+        at.wei = workspace + plan.workspace.wei.offset;
     Operation::place(launch.args, at);
     launch.args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return launch;
@@ -129,11 +131,13 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     };
     const Touched partials{"partials", workspace, planned.partial_bytes, true};
     TouchedMemory touched{{all_of(tensors[1], false), all_of(tensors[2], false), partials}, {partials}};
-    if(planned.copy_bytes > 0) {
-        const bool first = launch.plan.copied() == std::min(Operation::roles.a, Operation::roles.b);
-        Touched& read = touched.main[first ? 0 : 1];
-        read = {read.name, static_cast<const char*>(workspace) + planned.copy_offset, planned.copy_bytes, false};
-    }
+    const auto read_copy = [&](TensorName tensor, const conv::CopyPlace& copy) {
+        Touched& read = touched.main[tensor == std::min(Operation::roles.a, Operation::roles.b) ? 0 : 1];
+        if(copy.bytes > 0)
+            read = {read.name, static_cast<const char*>(workspace) + copy.offset, copy.bytes, false};
+    };
+    read_copy(TensorName::out, planned.out);
+    read_copy(TensorName::wei, planned.wei);
     // The kernel that writes the result reads the D tensors.
     std::vector<Touched>& writer = reduces ? touched.reduction : touched.main;
     writer.push_back(all_of(tensors[0], true));
@@ -142,11 +146,11 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     return touched;
 }
 
-// The arguments of the plan's copy with its pointers.
-template <class Operation, class Copy>
-Copy copy_arguments(Copy copy, const typename Operation::Plan& plan, const conv::Addresses& at, void* workspace) {
-    copy.source = static_cast<const char*>(at.of(plan.copied()));
-    copy.target = static_cast<char*>(workspace) + plan.workspace.copy_offset;
+// The arguments of a copy with its pointers.
+template <class Copy>
+Copy with_pointers(Copy copy, const conv::CopyPlace& place, const void* source, void* workspace) {
+    copy.source = static_cast<const char*>(source);
+    copy.target = static_cast<char*>(workspace) + place.offset;
     return copy;
 }
 
@@ -158,10 +162,10 @@ void start(const PlannedKernel<Operation>& kernel, const typename Operation::Pla
     const PlannedLaunch<Operation> launch = launch_of<Operation>(plan, fusion, at, workspace);
     const bool reduces = plan.workspace.partial_bytes > 0 && !kernel.traits.persistent;
     const TouchedMemory touched = touched_by(launch, tensors, workspace, reduces);
-    if(plan.weight_copy.rows > 0)
-        copy_weight(copy_arguments<Operation>(plan.weight_copy, plan, at, workspace), stream);
-    else if(plan.workspace.copy_bytes > 0)
-        repack(copy_arguments<Operation>(plan.copy, plan, at, workspace), stream);
+    if(plan.workspace.wei.bytes > 0)
+        copy_weight(with_pointers(plan.weight_copy, plan.workspace.wei, at.wei, workspace), stream);
+    if(plan.workspace.out.bytes > 0)
+        repack(with_pointers(plan.copy, plan.workspace.out, at.out, workspace), stream);
     kernel.launch(blocks_of(launch), launch, touched.main, stream);
     if(reduces)
         kernel.reduce(launch, touched.reduction, stream);
@@ -326,9 +330,9 @@ RunPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* 
     RunPlan run{{kernel.traits.tma ? std::vector<char>{} : kernel.argument(launch), blocks_of(launch),
                  kernel.traits.launch_threads},
                 {}};
-    if(plan.weight_copy.rows > 0) {
+    if(plan.workspace.wei.bytes > 0) {
         const conv::WeightCopyArgs copy =
-            copy_arguments<Operation>(plan.weight_copy, plan, addresses_of(a), a.p_workspace_);
+            with_pointers(plan.weight_copy, plan.workspace.wei, addresses_of(a).wei, a.p_workspace_);
         const auto* bytes = reinterpret_cast<const char*>(&copy);
         run.copy = {{bytes, bytes + sizeof(copy)}, conv::weight_copy_blocks(copy), conv::kWeightCopyThreads};
     }

@@ -13,12 +13,12 @@ constexpr int kCopyVector = 8;  // 16-bit elements of 16 bytes
 constexpr int kCopyLine = 64;   // and of 128 bytes: a cache line, and the channels of a TMA box
 constexpr int kMostTaps = 64;   // of a tile of the weight: then it has as many channels
 
-std::string place(Workspace& workspace, const char* tensor, int64 bytes, int64 groups, int64 rows) {
+std::string place(const Workspace& workspace, CopyPlace& copy, const char* tensor, int64 bytes, int64 groups,
+                  int64 rows) {
     constexpr int64 alignment = 256;
-    workspace.copy_offset = divide_up(workspace.partial_bytes, alignment) * alignment;
-    workspace.copy_bytes = bytes;
-    if(!multiply(workspace.copy_bytes, groups) || !multiply(workspace.copy_bytes, rows) ||
-       workspace.copy_bytes > (int64{1} << 42))
+    copy.offset = divide_up(workspace.bytes(), alignment) * alignment;
+    copy.bytes = bytes;
+    if(!multiply(copy.bytes, groups) || !multiply(copy.bytes, rows) || copy.bytes > (int64{1} << 42))
         return refuse("workspace-size", std::string("a copy of the ") + tensor + " needs more than 2^42 bytes");
     return {};
 }
@@ -56,7 +56,7 @@ RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
 }
 
 std::string place_copy(Workspace& workspace, const RepackArgs& copy) {
-    return place(workspace, "output", copy.group_bytes(), copy.groups, copy.positions);
+    return place(workspace, workspace.out, "output", copy.group_bytes(), copy.groups, copy.positions);
 }
 
 WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector) {
@@ -96,7 +96,7 @@ Problem with_copied_weight(Problem p, const WeightCopyArgs& copy) {
 }
 
 std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy) {
-    return place(workspace, "weight", int64{copy.pitch} * copy.elem_bytes, copy.taps, copy.rows);
+    return place(workspace, workspace.wei, "weight", int64{copy.pitch} * copy.elem_bytes, copy.taps, copy.rows);
 }
 
 }  // namespace ckgen::conv

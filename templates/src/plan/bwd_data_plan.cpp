@@ -340,7 +340,7 @@ std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     if(reason.empty() && t.transposes_weight)
         plan.weight_copy = weight_transposition_args(p, t.elem_bytes);
     if(reason.empty() && plan.weight_copy.rows > 0)
-        return place_copy(plan.workspace, plan.weight_copy);
+        reason = place_copy(plan.workspace, plan.weight_copy);
     return reason.empty() && needs_repack(t, p) ? plan_repack(plan, t, p) : reason;
 }
 

@@ -8,15 +8,24 @@
 
 namespace ckgen::conv {
 
-// The parts of a run's workspace, in order.
-struct Workspace {
-    // f32 partials of all splits; 0 with split_k 1. For persistent kernels also those of sums that are cut into
-    // several.
-    int64 partial_bytes = 0;
-    int64 copy_offset = 0;  // a multiple of 256
-    int64 copy_bytes = 0;   // a copy of the output with longer rows or of the weight; 0 without one
+// A copy in a run's workspace. The offset is a multiple of 256; without a copy there are 0 bytes.
+struct CopyPlace {
+    int64 offset = 0, bytes = 0;
+};
 
-    int64 bytes() const { return copy_bytes > 0 ? copy_offset + copy_bytes : partial_bytes; }
+// The parts of a run's workspace.
+struct Workspace {
+    // f32 partials of all splits, at the start; 0 with split_k 1. For persistent kernels also those of sums that are
+    // cut into several.
+    int64 partial_bytes = 0;
+    CopyPlace out, wei;  // the output with longer rows, and the weight
+
+    int64 bytes() const {
+        int64 end = partial_bytes;
+        for(const CopyPlace& copy : {out, wei})
+            end = copy.bytes > 0 && copy.offset + copy.bytes > end ? copy.offset + copy.bytes : end;
+        return end;
+    }
 };
 
 // Arguments of the copy of the output for TMA, which reads rows of a multiple of 16 bytes; without pointers. Rows are
@@ -31,7 +40,7 @@ uint32 weight_copy_blocks(const WeightCopyArgs& args);
 // The problem with the copy in place of its weight.
 Problem with_copied_weight(Problem problem, const WeightCopyArgs& copy);
 
-// Place the copy after the partials; refuse a copy of more than 2^42 bytes.
+// Place a copy after what the workspace has; refuse a copy of more than 2^42 bytes.
 std::string place_copy(Workspace& workspace, const RepackArgs& copy);
 std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy);
 

@@ -89,11 +89,9 @@ struct Plan {
     int split_k = 1;     // the value that is used, even if the problem asks for -1
     Workspace workspace;
     Args args{};  // without pointers
-    // If workspace.copy_bytes is not 0, the copy of the output or, if that has rows, of the weight; without pointers.
+    // The copies that the workspace has a place for; without pointers.
     RepackArgs copy{};
     WeightCopyArgs weight_copy{};
-
-    TensorName copied() const { return weight_copy.rows > 0 ? TensorName::wei : TensorName::out; }
 };
 
 // Addresses of the tensors. Null stands for memory that is not allocated yet.
