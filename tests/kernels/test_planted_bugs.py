@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels import test_bwd_data_halo
-from tests.kernels.hopper import test_bwd_data, test_bwd_weight, test_planes
+from tests.kernels.hopper import test_bwd_data, test_bwd_data_halo, test_bwd_weight, test_planes
 from tests.kernels.test_host_platform import PLANTS
 from tests.support.cxx import header, write_tree
 from tests.support.planting import KEYWORD, place_of, replace_once, unknown_names
