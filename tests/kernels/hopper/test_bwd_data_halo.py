@@ -142,7 +142,7 @@ BUGS = {
         STEPS,
     ),
     "load-does-not-wait": Bug(
-        f"pipeline/{KERNEL}",
+        f"pipeline/halo/{KERNEL}",
         "                platform::mbarrier_wait(walk.ring.empty(), walk.ring.parity ^ 1);\n",
         "",
         ("arrival number 2 in one phase of the mbarrier", KERNEL),
@@ -163,7 +163,7 @@ BUGS = {
         STEPS,
     ),
     "too-few-arrivals-expected": Bug(
-        f"pipeline/{KERNEL}",
+        f"pipeline/halo/{KERNEL}",
         "places.stages.init(1, D::block_size / 32);",
         "places.stages.init(1, D::block_size / 32 - 1);",
         ("LDS race", "a copy at", "warp"),
@@ -177,7 +177,7 @@ BUGS = {
         STEPS,
     ),
     "expects-too-little": Bug(
-        f"pipeline/{KERNEL}",
+        f"pipeline/halo/{KERNEL}",
         "platform::mbarrier_expect(full, block_bytes);",
         "platform::mbarrier_expect(full, block_bytes - 128);",
         ("128 bytes more than the phase of the mbarrier", f"expects at {KERNEL}"),
@@ -198,17 +198,17 @@ BUGS = {
         STEPS,
     ),
     "weights-are-not-awaited": Bug(
-        f"pipeline/{KERNEL}", "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", MATH), STEPS
+        f"pipeline/halo/{KERNEL}", "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", MATH), STEPS
     ),
     "barriers-are-not-published": Bug(
-        f"pipeline/{KERNEL}",
+        f"pipeline/halo/{KERNEL}",
         "places.stages.init(1, D::block_size / 32); platform::fence_mbarrier_init();",
         "places.stages.init(1, D::block_size / 32);",
         ("which no fence_mbarrier_init made visible", KERNEL),
         STEPS,
     ),
     "no-zeros-before-the-ring": Bug(
-        f"pipeline/{KERNEL}",
+        f"pipeline/halo/{KERNEL}",
         "if(math_id < Shape::zero_bytes / 16)",
         "if(math_id < 0)",
         ("LDS read of bytes that nobody wrote", MATH),
