@@ -23,6 +23,7 @@ from ckgen.library.library import Library, LibraryError
 from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.run_tensors import make_data
 from tests.support.cxx import CHECKED, header, link, source, write_tree
+from tests.support.drawn import draw
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
 
@@ -117,26 +118,6 @@ def test_tf32_takes_input_channels_in_multiples_of_four(library: Library, name: 
     for instance in (i for i in TF32S if i.ndim == NARROW[name].ndim):
         for split_k in (1, 3, 9, -1):
             run(library, instance.name, NARROW[name], split_k)
-
-
-def draw(library: Library, instance: Instance, rng: random.Random) -> ConvProblem:
-    """A random problem that the instance takes, with channels that rarely fill its tiles."""
-    while True:
-        filter_ = [rng.choice([1, 1, 2, 3]) for _ in range(instance.ndim)]
-        pad, right = ([rng.randint(0, edge - 1) for edge in filter_] for _ in range(2))
-        problem = make_problem(
-            groups=rng.choice([1, 1, 2, 3]),
-            batch=rng.choice([1, 3, 9]),
-            k=rng.choice([1, 4]) * rng.randint(1, 60),
-            c=4 * rng.randint(1, 40),
-            filter=filter_,
-            input=[edge + rng.choice([0, 1, 4]) for edge in filter_],
-            stride=[rng.choice([1, 1, 2]) for _ in filter_],
-            pad=pad,
-            right_pad=right,
-        )
-        if library.unsupported_reason(instance.name, problem) is None:
-            return problem
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,6 +4,7 @@ are reported with their source lines.
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library, UnsupportedProblem
 from tests.support.cxx import CHECKED, header, link, run_instance, source, write_tree
+from tests.support.drawn import draw
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
 
@@ -124,6 +126,16 @@ def test_strides_of_an_image_of_one_position_do_not_matter(library: Library) -> 
             scratch = np.empty(start.workspace_bytes + 16, np.uint8)
             start(in_.ctypes.data, wei.ctypes.data, out.ctypes.data, scratch.ctypes.data // 16 * 16 + 16, 0)
             assert (wei[:, 4] == 3).all() and not wei[:, 3].any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_problems_are_right_with_few_and_many_splits(library: Library, seed: int) -> None:
+    rng = random.Random(seed)
+    library.configure_host(seed=seed)
+    for instance in TMA_ALL:
+        problem = draw(library, instance, rng)
+        for split_k in (rng.randint(1, 7), rng.randint(8, 20)):
+            run_instance(library, instance.name, problem, split_k)
 
 
 @pytest.mark.parametrize("seed", range(6))
