@@ -317,3 +317,38 @@ def test_a_step_leaves_no_reference_to_its_tensors(torch_library: Library, tmp_p
                         assert node() is None and values() is None, (when, shape)
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="CUDA graphs need a GPU")
+@pytest.mark.parametrize("last", [True, False], ids=["channels-last", "NCHW"])
+def test_a_step_is_captured_after_steps_on_the_default_stream(
+    torch_library: Library, tmp_path: Path, last: bool
+) -> None:
+    """A node that such a step left would make the capture wait for the default stream, which CUDA refuses."""
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Conv2d(16, 32, 3), torch.nn.ReLU(), torch.nn.Conv2d(32, 16, 1)).to(DEVICE)
+    images = make(SHAPES[0])[0]
+    if not last:
+        images = images.contiguous()
+
+    def step() -> None:
+        model.zero_grad(set_to_none=True)
+        model(images).square().mean().backward()
+
+    with ct.enable(torch_library, cache=tmp_path):
+        step()
+        step()
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            step()
+        torch.cuda.current_stream().wait_stream(side)
+        known = [parameter.grad.clone() for parameter in model.parameters()]
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step()
+    for parameter in model.parameters():
+        parameter.grad.zero_()
+    graph.replay()
+    for parameter, right in zip(model.parameters(), known, strict=True):
+        torch.testing.assert_close(parameter.grad, right)
