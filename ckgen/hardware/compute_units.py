@@ -123,7 +123,8 @@ class Rates:
 # through Microbenchmarking and Multiple Level Analysis", arXiv 2501.12084.
 MMA_SYNC_SHARE = 0.629
 _WGMMA = (("f16", 1024.0), ("bf16", 1024.0), ("tf32", 512.0))
-_HOPPER_MATRIX = (*_WGMMA, *((f"mma-{kind}", rate * MMA_SYNC_SHARE) for kind, rate in _WGMMA), ("mma-f32", 64.0))
+_MMA_SYNC = tuple((f"mma-{kind}", float(round(rate * MMA_SYNC_SHARE))) for kind, rate in _WGMMA)
+_HOPPER_MATRIX = (*_WGMMA, *_MMA_SYNC, ("mma-f32", 64.0))
 RATES: dict[str, Rates] = {
     rates.arch: rates
     for rates in (
