@@ -111,8 +111,11 @@ def shared_library(library: Path, sources: Sequence[Path], include: Sequence[Pat
     return library
 
 
-def run_instance(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
-    """Run an instance on random data into a poisoned result and compare with the float64 reference."""
+def run_instance(
+    library: Library, name: str, problem: ConvProblem, split_k: int = 1, *, in_place: bool = False
+) -> None:
+    """Run an instance on random data into a poisoned result and compare with the float64 reference. With ``in_place``,
+    its D tensor is the result itself."""
     instance, function = library.instance(name), library.function_of(name)
     written = OPERATIONS[instance.operation].written
     data = make_data(problem, instance.dtype, 7, instance.operation, function)
@@ -121,8 +124,9 @@ def run_instance(library: Library, name: str, problem: ConvProblem, split_k: int
         tensor: np.ascontiguousarray(array.transpose(to_physical(tensor, instance.layout)))
         for tensor, array in data.tensors.items()
     }
-    arrays[written] = encode(np.full(problem.shape(written, instance.layout), np.nan), element)
     ds = [np.ascontiguousarray(data.d_array(i, slot)) for i, slot in enumerate(d_slots(instance, function))]
+    poisoned = encode(np.full(problem.shape(written, instance.layout), np.nan), element)
+    arrays[written] = ds[0] if in_place else poisoned
     operands = arrays["in"], arrays["wei"], arrays["out"]
     library.run(name, problem, *operands, ds=ds, scalars=data.scalars, split_k=split_k)
     error = np.abs(decode(arrays[written], element).transpose(to_logical(written, instance.layout)) - data.expected)

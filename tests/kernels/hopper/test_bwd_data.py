@@ -12,17 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ckgen.conv.dtypes import element_of
-from ckgen.conv.encoding import decode, encode
-from ckgen.conv.layout import to_logical, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
-from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library, LibraryError
 from ckgen.operations.operation import BWD_DATA
-from ckgen.verify.run_tensors import make_data
-from tests.support.cxx import CHECKED, header, link, source, write_tree
+from tests.support.cxx import CHECKED, header, link, run_instance, source, write_tree
 from tests.support.drawn import draw
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
@@ -81,21 +76,6 @@ NARROW = {
 }
 
 
-def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1, in_place: bool = False) -> None:
-    """Run an instance on random data into a poisoned input and compare with the float64 reference."""
-    instance, function = library.instance(name), library.function_of(name)
-    data = make_data(problem, instance.dtype, 7, BWD_DATA, function)
-    wei, out = (
-        np.ascontiguousarray(data.tensors[t].transpose(to_physical(t, instance.layout))) for t in ("wei", "out")
-    )
-    ds = [np.ascontiguousarray(data.d_array(i, slot)) for i, slot in enumerate(d_slots(instance, function))]
-    element = element_of(instance.dtype, "in")
-    in_ = ds[0] if in_place else encode(np.full(problem.shape("in", instance.layout), np.nan), element)
-    library.run(name, problem, in_, wei, out, ds=ds, scalars=data.scalars, split_k=split_k)
-    error = np.abs(decode(in_, element).transpose(to_logical("in", instance.layout)) - data.expected)
-    assert (error <= data.allowance(element)).all(), (name, problem, split_k, error.max())
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
@@ -110,14 +90,14 @@ def test_wavelet_tma_is_right(library: Library, name: str) -> None:
     for turn, instance in enumerate(instances):
         for split_k in (1, 2, 3, 9, -1):
             library.configure_host(seed=turn * abs(split_k))
-            run(library, instance.name, problem, split_k)
+            run_instance(library, instance.name, problem, split_k)
 
 
 @pytest.mark.parametrize("name", NARROW)
 def test_tf32_takes_input_channels_in_multiples_of_four(library: Library, name: str) -> None:
     for instance in (i for i in TF32S if i.ndim == NARROW[name].ndim):
         for split_k in (1, 3, 9, -1):
-            run(library, instance.name, NARROW[name], split_k)
+            run_instance(library, instance.name, NARROW[name], split_k)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -127,7 +107,7 @@ def test_random_problems_are_right_with_few_and_many_splits(library: Library, se
     for instance in ALL:
         problem = draw(library, instance, rng)
         for split_k in (rng.randint(1, 7), rng.randint(8, 20)):
-            run(library, instance.name, problem, split_k)
+            run_instance(library, instance.name, problem, split_k)
 
 
 def test_tf32_copies_the_weight_and_the_output_only_where_it_must(library: Library) -> None:
@@ -140,7 +120,7 @@ def test_tf32_copies_the_weight_and_the_output_only_where_it_must(library: Libra
 
 def test_a_d_tensor_may_be_the_input_itself(library: Library) -> None:
     for split_k in (1, 3):
-        run(library, RESIDUAL.name, PROBLEMS["strides"], split_k, in_place=True)
+        run_instance(library, RESIDUAL.name, PROBLEMS["strides"], split_k, in_place=True)
 
 
 def test_an_output_with_gaps_may_need_a_copy_of_it(library: Library) -> None:
@@ -183,7 +163,7 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
     library = Library(link(tmp_path, tree))
     for instance in (TMA, PINGPONG):
         for split_k in (1, 2):
-            run(library, instance.name, PROBLEMS["last round split"], split_k)
+            run_instance(library, instance.name, PROBLEMS["last round split"], split_k)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +285,7 @@ BUGS = {
 
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(BUGS[name], PINGPONG, run, tmp_path)
+    check_bug(BUGS[name], PINGPONG, run_instance, tmp_path)
 
 
 # There are more columns than in a tile, so that the weight changes, and more units of work than workgroups.
@@ -358,4 +338,4 @@ STATIONARY_BUGS = {
 
 @pytest.mark.parametrize("name", STATIONARY_BUGS)
 def test_planted_bug_of_a_weight_that_stays_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(STATIONARY_BUGS[name], STATIONARY, run, tmp_path)
+    check_bug(STATIONARY_BUGS[name], STATIONARY, run_instance, tmp_path)
