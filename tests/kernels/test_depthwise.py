@@ -21,7 +21,7 @@ from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA, OPERATIONS
 from ckgen.verify.run_tensors import Data, make_data
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 
 pytestmark = pytest.mark.compiles
 
@@ -111,15 +111,6 @@ def result_of(library: Library, name: str, problem: ConvProblem, data: Data, spl
     return values.transpose(to_logical(operation.written, instance.layout))
 
 
-def run(library: Library, name: str, problem: ConvProblem, split_k: int = 1) -> None:
-    """Run an instance on random data and compare with the float64 reference."""
-    instance = library.instance(name)
-    data = make_data(problem, instance.dtype, 3, instance.operation, library.function_of(name))
-    error = np.abs(result_of(library, name, problem, data, split_k) - data.expected)
-    limit = data.allowance(element_of(instance.dtype, OPERATIONS[instance.operation].written))
-    assert (error <= limit).all(), (name, problem, split_k, error.max())
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
@@ -132,7 +123,7 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     rng = random.Random(f"{name} {seed}")
     library.configure_host(seed=seed)
     for split_k in [1, 2, 5, -1] * (ROUNDS // 4):
-        run(library, name, draw(library.instance(name), rng), split_k)
+        run_instance(library, name, draw(library.instance(name), rng), split_k)
 
 
 def draw_short(instance: Instance, rng: random.Random) -> ConvProblem:
@@ -168,7 +159,7 @@ def draw_short(instance: Instance, rng: random.Random) -> ConvProblem:
 def test_taps_that_meet_no_output_may_be_left_out(library: Library, name: str) -> None:
     rng = random.Random(name)
     for _ in range(2 * ROUNDS):
-        run(library, name, draw_short(library.instance(name), rng), 1)
+        run_instance(library, name, draw_short(library.instance(name), rng), 1)
 
 
 @pytest.mark.parametrize("instance", [DATA_FIRST[-1], DATA_ROWS], ids=["weights in LDS", "weights in parts"])
@@ -252,7 +243,7 @@ def test_an_odd_problem_is_refused_by_name(
 def test_taps_of_a_sweep_are_those_that_reach_one_position(library: Library) -> None:
     """With a stride, only some taps of a filter reach a position: longer filters fit the same instance."""
     problem = make_problem(**{**LAYER, "filter": [6, 5], "stride": 2, "pad": 2, "input": [11, 9]})
-    run(library, DATA_3X3.name, problem, 1)
+    run_instance(library, DATA_3X3.name, problem, 1)
 
 
 @pytest.mark.parametrize("split_k", [17, 33, 129, 600])
@@ -261,4 +252,4 @@ def test_threads_share_the_splits_of_few_weights(library: Library, split_k: int,
     """Few weights of many splits: the sums of several threads, in loads of four weights and of one."""
     instance = WEIGHT_1D if groups == 4 else WEIGHT_SINGLE
     space = {1: {"filter": [5], "input": [700]}, 3: {"filter": [1, 1, 3], "input": [8, 9, 10]}}[instance.ndim]
-    run(library, instance.name, make_problem(groups=groups, batch=2, k=1, c=1, **space), split_k)
+    run_instance(library, instance.name, make_problem(groups=groups, batch=2, k=1, c=1, **space), split_k)

@@ -7,19 +7,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from ckgen.conv.dtypes import element_of
-from ckgen.conv.encoding import decode, encode
-from ckgen.conv.layout import to_logical, to_physical
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
-from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
-from ckgen.verify.run_tensors import make_data
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -57,26 +51,6 @@ def problem_of(instance: Instance, name: str) -> ConvProblem:
     return make_problem(groups=64 // channels + 1, k=channels, c=channels, filter=[3, 3], **PROBLEMS[name])
 
 
-def run(library: Library, name: str, problem: ConvProblem, *, in_place: bool = False) -> None:
-    """Run an instance on random data into a poisoned input gradient and compare with the float64 reference; with
-    ``in_place`` its D tensor is the input itself."""
-    instance, function = library.instance(name), library.function_of(name)
-    data = make_data(problem, instance.dtype, 3, BWD_DATA, function)
-    element = element_of(instance.dtype, "in")
-    wei, out = (
-        np.ascontiguousarray(data.tensors[tensor].transpose(to_physical(tensor, instance.layout)))
-        for tensor in ("wei", "out")
-    )
-    in_ = encode(np.full(problem.shape("in", instance.layout), np.nan), element)
-    ds = [np.ascontiguousarray(data.d_array(at, slot)) for at, slot in enumerate(d_slots(instance, function))]
-    if in_place:
-        in_[...] = ds[0]
-        ds[0] = in_
-    library.run(name, problem, in_, wei, out, ds=ds, scalars=data.scalars)
-    error = np.abs(decode(in_, element).transpose(to_logical("in", instance.layout)) - data.expected)
-    assert (error <= data.allowance(element)).all(), (name, problem, error.max())
-
-
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
@@ -87,14 +61,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 def test_it_is_right(library: Library, name: str) -> None:
     for turn, instance in enumerate((*PLAIN, *FUSED)):
         library.configure_host(seed=turn)
-        run(library, instance.name, problem_of(instance, name))
+        run_instance(library, instance.name, problem_of(instance, name))
 
 
 @pytest.mark.parametrize("name", ["plain", "strides"])
 def test_a_d_tensor_may_be_the_input(library: Library, name: str) -> None:
     for instance in FUSED:
         if instance.function != "Scale":
-            run(library, instance.name, problem_of(instance, name), in_place=True)
+            run_instance(library, instance.name, problem_of(instance, name), in_place=True)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -102,7 +76,7 @@ def test_any_schedule_is_right(library: Library, seed: int) -> None:
     """Vary the order of threads and the completion of copies."""
     library.configure_host(seed=seed)
     for instance in (HALO_8, HALO_32, FUSED[0]):
-        run(library, instance.name, problem_of(instance, "strides"))
+        run_instance(library, instance.name, problem_of(instance, "strides"))
 
 
 def test_an_odd_problem_is_refused_by_name(library: Library) -> None:
@@ -236,4 +210,4 @@ BUGS = {
 
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
-    check_bug(BUGS[name], HALO_8, run, tmp_path)
+    check_bug(BUGS[name], HALO_8, run_instance, tmp_path)
