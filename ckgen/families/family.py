@@ -249,6 +249,11 @@ class Family(ABC):
         own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
         return own or rates.flops_of(kind)
 
+    def copied_units(self, instance: Fields) -> tuple[int, int]:
+        """The elements that rows of the output and of the weight must fill, or a kernel before the main one copies the
+        tensor; 0 if it is never copied, -1 if always."""
+        return 0, 0
+
     def pace(self, instance: Fields) -> float:
         """The time of a product of an instance in multiples of that at `matrix_rate`."""
         return 1.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.conv.layout import LAYOUTS
+from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.bulk_copy import (
     BLOCK_SIZE,
@@ -128,6 +128,14 @@ class Hopper(BulkCopy):
         stage = instance.lds_stage_bytes + STAGE_BARRIER_BYTES
         return max(2, min(MAX_STAGES, (most - instance.lds_beside_stages) // stage))
 
+    def copied_units(self, instance: Fields) -> tuple[int, int]:
+        """TMA addresses rows of 16 bytes. wgmma takes tf32 only with GEMM-K innermost, which a weight does not have."""
+        if not instance.channels_last:
+            return 0, 0
+        unit = COPY_BYTES // instance.elem_bytes
+        reads_weight = instance.a_k_major  # GEMM-K are the output's channels
+        return unit, 0 if not reads_weight else -1 if instance.elem_bytes == 4 else unit
+
     def pace(self, instance: Fields) -> float:
         """1, or more where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost."""
         by_warps = instance.elem_bytes == 4 and instance.channels_last and not instance.a_k_major
@@ -135,6 +143,11 @@ class Hopper(BulkCopy):
 
     def kept_rows(self, instance: Fields) -> int:
         return instance.weight_rows
+
+    def fills(self, instance: Fields, problem: ConvProblem, tensor: TensorName, vector: int) -> bool:
+        """As for every family; with single elements of the input, the weight is copied where its vectors do not fit."""
+        copied = tensor == "wei" and instance.c_vector == 1
+        return copied or super().fills(instance, problem, tensor, vector)
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if tensor maps in im2col order can describe the problem."""

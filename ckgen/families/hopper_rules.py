@@ -31,10 +31,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-data-vectors",
         scope="domain",
-        condition="a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16 and c_vector * c_bytes == 16",
-        sentence="A, B and C have units of 16 bytes",
+        condition=(
+            "a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
+            " and (c_vector * c_bytes == 16 or (c_vector == 1 and channels_last and weight_rows == 0))"
+        ),
+        sentence="A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out: {family} of backward data has units of 16 bytes only",
+        help="leave `vector` out, or give it a c of 1 for wavelet_tma and inputs of any C",
         reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),

@@ -97,6 +97,11 @@ class Source:
         return FAMILIES[self.instance.family].registers(self.instance)
 
     @property
+    def copied_units(self) -> tuple[int, int]:
+        """See ckgen.families.family.Family.copied_units."""
+        return FAMILIES[self.instance.family].copied_units(self.instance)
+
+    @property
     def pace(self) -> float:
         """The time of a product in multiples of that at the family's rate."""
         return FAMILIES[self.instance.family].pace(self.instance)

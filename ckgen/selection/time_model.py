@@ -65,7 +65,10 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
     tile, sizes = family.coverage(instance), instance.extents(problem)
     written, read = problem.elements(operation.written), [problem.elements(name) for name in operation.read]
     image = map(max, problem.input, problem.output)
+    copied = copied_tensors(instance, problem)
     return {
+        "copies": len(copied),
+        "copied": 2 * sum(map(problem.elements, copied)) * instance.elem_bytes,
         "tiles": family.tiles(instance, problem),
         "groups": problem.groups,
         "terms": saturated(sizes.k),
@@ -81,6 +84,16 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
         "positions": saturated((problem.batch, *(problem.input if operation.merged.k else image))),
         "passes": _passes(instance, problem),
     }
+
+
+def copied_tensors(instance: Instance, problem: ConvProblem) -> list[TensorName]:
+    """The tensors that kernels before the main one copy."""
+    of_output, of_weight = FAMILIES[instance.family].copied_units(instance)
+    rows: tuple[tuple[TensorName, int, int], ...] = (
+        ("out", of_output, problem.groups * problem.k),
+        ("wei", of_weight, problem.c),
+    )
+    return [name for name, unit, row in rows if unit < 0 or (unit > 0 and row % unit)]
 
 
 def _sub_gemms(problem: ConvProblem) -> int:

@@ -33,7 +33,7 @@ def example(rule: str) -> Instance:
     family = families_with(found)[0]
     kind = {"xdl": "base", "wavelet_tma": "tma_base"}.get(family, f"{family}_base")
     if found.operations == (BWD_DATA,) and kind != "stationary_base":
-        kind = {"base": "bwd_data_base", "tma_base": "tma_bwd_data_base", "halo_base": "halo_bwd_data_base"}[kind]
+        kind = kind.replace("base", "bwd_data_base")
     base = EXAMPLES[kind]
     return Instance(**{**base, **EXAMPLES["rules"][rule]["fields"]})
 
@@ -46,6 +46,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_base"]), MATRIX_ARCHES) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["wmma_base"]), WMMA_ARCHES) == []
@@ -121,12 +122,13 @@ def test_cpp_conditions() -> None:
     assert "ConvSpec::Filter1x1Stride1Pad0" in rendered["generic-vectors"].condition
     assert rendered["tma-layout"].condition == "!D::Layout::groups_outermost"
     for rule in rendered.values():
-        assert not re.search(r"\b(and|or|not|pointwise)\b", rule.condition)
+        assert not re.search(r"\b(and|or|not|pointwise)\b|//", rule.condition)
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     mfma, wmma, dl, tma, halo, depthwise, depthwise_tma, bwd_data, *more = rule_sets()
-    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, halo_bwd_data, depthwise_bwd_data = more
+    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, halo_bwd_data, depthwise_bwd_data, *more = more
+    (depthwise_tma_bwd_data,) = more
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
     of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
     assert {rule.id for rule in (*bwd_data.rules, *bwd_data.arch_rules)} == of_bwd_data
@@ -152,6 +154,8 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     assert {rule.id for rule in (*depthwise.rules, *depthwise.arch_rules)} == of_depthwise
     of_depthwise_tma = {rule.id for rule in RULES if FAMILIES["depthwise_tma"].has_rule(rule, BWD_WEIGHT)}
     assert {rule.id for rule in (*depthwise_tma.rules, *depthwise_tma.arch_rules)} == of_depthwise_tma
+    of_data = {rule.id for rule in (*depthwise_tma_bwd_data.rules, *depthwise_tma_bwd_data.arch_rules)}
+    assert of_data ^ of_depthwise_tma == {"depthwise-tma-registers", "depthwise-tma-data-registers"}
     assert of_depthwise & of_depthwise_tma == {"lds-bytes", "depthwise-dtype", "depthwise-spec"}
     assert depthwise_bwd_data.rules == depthwise.rules and of_depthwise & of_mfma == {"lds-bytes"}
     assert of_mfma & of_tma == of_mfma & of_halo == {"lds-bytes"}

@@ -129,6 +129,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/bwd_weight_depthwise_tma.hpp": {
         "D::n_per_block == 32 * vector && D::n_per_block * D::elem_bytes == pitch": ("depthwise-tma-tile",),
     },
+    "pipeline/bwd_data_depthwise_tma.hpp": {
+        "D::n_per_block == 32 * vector && D::n_per_block * D::elem_bytes == pitch": ("depthwise-tma-tile",),
+    },
     "pipeline/bwd_weight_depthwise.hpp": {
         "(positions - 1) * 2 + row_taps <= 32": ("depthwise-window",),
         "unit_rows == 1 || ndim > 1": ("depthwise-stages",),

@@ -20,7 +20,7 @@ def draw(library: Library, instance: Instance, rng: random.Random) -> ConvProble
             groups=rng.choice([1, 1, 2, 3]),
             batch=rng.choice([1, 3, 9]),
             k=rng.choice([1, 4]) * rng.randint(1, 60),
-            c=4 * rng.randint(1, 40),
+            c=rng.choice([1, 4, 8]) * rng.randint(1, 40),
             filter=filter_,
             input=[edge + rng.choice([0, 1, 4]) for edge in reach],
             stride=[rng.choice([1, 1, 2]) for _ in filter_],

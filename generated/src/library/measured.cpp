@@ -20,11 +20,19 @@ const char* const names[] = {
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2",
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2",
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2",
@@ -330,11 +338,19 @@ enum Position {
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2,
     grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v8x2x8_s2,
     grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v8x2x8_s2,
@@ -4322,6 +4338,220 @@ const MeasuredProblem problems[] = {
     // G1 N32 K2376 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 2376, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 11, 140.9f},
+    }},
+    // G512 N32 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 512, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 112.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 131.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 388.0f},
+    }},
+    // G512 N32 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 512, 32, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 190.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 194.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 395.6f},
+    }},
+    // G2048 N128 K1 C1 3x3 on 9x9 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 2048, 128, 1, 1, {3, 3}, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 67.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 85.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 191.9f},
+    }},
+    // G2048 N128 K1 C1 3x3 on 9x9 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 2048, 128, 1, 1, {3, 3}, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 89.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 105.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 191.4f},
+    }},
+    // G336 N32 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 336, 32, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 20.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 24.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 34.0f},
+    }},
+    // G336 N32 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 336, 32, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 23.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 28.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 34.3f},
+    }},
+    // G480 N32 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 480, 32, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 10.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 16.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 18.4f},
+    }},
+    // G480 N32 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 480, 32, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 10.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 18.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 18.5f},
+    }},
+    // G672 N32 K1 C1 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 672, 32, 1, 1, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 20.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 33.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 68.5f},
+    }},
+    // G672 N32 K1 C1 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 672, 32, 1, 1, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 26.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 35.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 68.2f},
+    }},
+    // G184 N16 K1 C1 3x3 on 30x30 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 184, 16, 1, 1, {3, 3}, {30, 30}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 20.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 20.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 35.6f},
+    }},
+    // G184 N16 K1 C1 3x3 on 30x30 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 184, 16, 1, 1, {3, 3}, {30, 30}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 22.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 23.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 35.2f},
+    }},
+    // G96 N32 K1 C1 7x7 on 72x72 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 115.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 154.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 702.4f},
+    }},
+    // G96 N32 K1 C1 7x7 on 72x72 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 96, 32, 1, 1, {7, 7}, {72, 72}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 131.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 198.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 689.8f},
+    }},
+    // G16 N16 K1 C1 3x3 on 256x512 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 16, 1, 1, {3, 3}, {256, 512}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 114.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 223.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 728.0f},
+    }},
+    // G16 N16 K1 C1 3x3 on 256x512 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 16, 1, 1, {3, 3}, {256, 512}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 146.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 243.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 903.6f},
+    }},
+    // G128 N128 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 128, 128, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 111.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 130.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 383.1f},
+    }},
+    // G128 N128 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 128, 128, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 170.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 189.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 390.9f},
+    }},
+    // G432 N32 K1 C1 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 432, 32, 1, 1, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 19.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 33.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 50.4f},
+    }},
+    // G432 N32 K1 C1 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 432, 32, 1, 1, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 22.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 34.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 50.4f},
+    }},
+    // G64 N32 K1 C1 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 64, 32, 1, 1, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 72.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 76.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 248.5f},
+    }},
+    // G64 N32 K1 C1 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 64, 32, 1, 1, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 110.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 128.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 297.9f},
+    }},
+    // G48 N128 K1 C1 3x3 on 72x72 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 48, 128, 1, 1, {3, 3}, {72, 72}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 81.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 99.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 321.8f},
+    }},
+    // G48 N128 K1 C1 3x3 on 72x72 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 48, 128, 1, 1, {3, 3}, {72, 72}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 121.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 139.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 321.4f},
+    }},
+    // G128 N32 K1 C1 5x5 on 18x18 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 128, 32, 1, 1, {5, 5}, {18, 18}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 20.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 46.8f},
+    }},
+    // G128 N32 K1 C1 5x5 on 18x18 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 128, 32, 1, 1, {5, 5}, {18, 18}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 23.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 46.4f},
+    }},
+    // G256 N32 K1 C1 7x7 on 28x28 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 256, 32, 1, 1, {7, 7}, {28, 28}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 42.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 69.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 239.1f},
+    }},
+    // G256 N32 K1 C1 7x7 on 28x28 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 256, 32, 1, 1, {7, 7}, {28, 28}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 48.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 86.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 236.3f},
+    }},
+    // G2688 N128 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 2688, 128, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 44.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 55.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 147.7f},
+    }},
+    // G2688 N128 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 2688, 128, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 61.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 72.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 145.3f},
+    }},
+    // G240 N128 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 240, 128, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 25.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 27.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 64.8f},
+    }},
+    // G240 N128 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 240, 128, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 29.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 30.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 64.2f},
+    }},
+    // G192 N128 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 192, 128, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 167.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 181.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 569.0f},
+    }},
+    // G192 N128 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 192, 128, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 256.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 272.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 583.3f},
+    }},
+    // G480 N128 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 480, 128, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 27.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 33.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 115.0f},
+    }},
+    // G480 N128 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 480, 128, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 40.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 51.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 111.2f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {

@@ -47,6 +47,9 @@ int64 passes(const InstanceFields& i, const Extents& own, const Sizes& p) {
     });
 }
 
+// True if a tensor whose rows have so many elements is copied first.
+bool is_copied(int unit, int64 row) { return unit < 0 || (unit > 0 && row % unit != 0); }
+
 Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& own, const Sizes& p) {
     const auto real = [](int64 value) { return static_cast<double>(value); };
     const int64 a = p.elements(roles.a), b = p.elements(roles.b), c = p.elements(roles.c);
@@ -67,6 +70,9 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.positions = real(p.product(
         p.batch, [&](int d) { return own.tap_channels > 0 ? p.input[d] : std::max(p.input[d], p.output(d)); }));
     n.passes = real(passes(i, own, p));
+    const int64 out = is_copied(i.out_unit, p.groups * p.k) ? p.elements(TensorName::out) : 0;
+    const int64 wei = is_copied(i.wei_unit, p.c) ? p.elements(TensorName::wei) : 0;
+    n.copies = real((out > 0) + (wei > 0)), n.copied = 2 * real(out + wei) * i.elem_bytes;
     return n;
 }
 

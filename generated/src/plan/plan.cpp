@@ -86,7 +86,8 @@ std::string check_gaps(const InstanceTraits& t, const Problem& p, const char* ru
 }  // namespace
 
 bool copies_weight(const InstanceTraits& t, const Problem& p) {
-    return t.copies_weight && (p.taps() > 1 || p.in_channels() % t.b_vector != 0);
+    const bool moves_channels = p.taps() > 1 && !channels_last(t.order.wei, p.ndim);
+    return t.copies_weight && (moves_channels || p.in_channels() % t.b_vector != 0);
 }
 
 std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addresses& at) {

@@ -355,7 +355,8 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     if(!plan.reason.empty())
         return plan;
     if(copies_weight(t, own)) {
-        plan.weight_copy = weight_copy_args(own, t.elem_bytes, t.b_vector);
+        const int vector = t.tma ? 128 / t.elem_bytes : t.b_vector;  // columns outside a tensor take TMA longer
+        plan.weight_copy = weight_copy_args(own, t.elem_bytes, vector, channels_last(t.order.wei, own.ndim));
         own = with_copied_weight(own, plan.weight_copy);
     }
     const auto [p, fusion] = with_merged_groups(t, own, given);

@@ -51,7 +51,7 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
     if(const int step = step_of(t.elem_bytes); p.groups() > 1 && p.out_channels() % step != 0)
         return refuse("tma-limits", "K " + number(p.out_channels()) + " of several groups is not a multiple of " +
                                         number(step) + ", the channels that are multiplied at once");
-    if(!t.transposes_weight && !aligned(p.taps() * p.in_channels(), t))
+    if(!t.transposes_weight && !copies_weight(t, p) && !aligned(p.taps() * p.in_channels(), t))
         return refuse("tma-limits", "the taps of an output channel are not a multiple of 16 bytes");
     if(p.taps() * p.in_channels() > kMostRows)
         return refuse("tma-limits", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");

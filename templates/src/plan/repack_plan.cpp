@@ -58,11 +58,11 @@ std::string place_copy(Workspace& workspace, const RepackArgs& copy) {
     return place(workspace, workspace.out, "output", copy.group_bytes(), copy.groups, copy.positions);
 }
 
-WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector) {
+WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector, bool channels_last) {
     WeightCopyArgs args{};
-    args.rows = p.groups() * p.out_channels();
+    args.rows = p.groups() * p.out_channels() * (channels_last ? p.taps() : 1);
     args.channels = static_cast<int32>(p.in_channels());
-    args.taps = static_cast<int32>(p.taps());
+    args.taps = channels_last ? 1 : static_cast<int32>(p.taps());
     args.pitch = static_cast<int32>(divide_up(p.in_channels(), vector) * vector);
     args.elem_bytes = elem_bytes;
     return in_tiles(args);

@@ -46,7 +46,16 @@ TF32_1D = replace(TF32, m_per_block=64, n_per_block=64, math_waves=2, layout="NW
 TF32_3D = replace(TF32, layout="NDHWGK/GKZYXC/NDHWGC", n_per_block=64)
 STATIONARIES = (STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL)
 TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D)
-ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, *STATIONARIES, TMA_1D, TMA_3D, *TF32S)
+# Inputs of any number of channels.
+ODD = replace(PINGPONG, c_vector=1)
+ODD_SMALL = replace(SMALL, c_vector=1, stages=3, dtype="bf16")
+ODD_BILINEAR = replace(BILINEAR, c_vector=1)
+ODD_1D = replace(TMA_1D, c_vector=1)
+ODD_3D = replace(TMA_3D, c_vector=1)
+ODD_TF32 = replace(TF32, c_vector=1)
+ODD_TF32_WIDE = replace(TF32_WIDE, c_vector=1)
+ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE)
+ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, *STATIONARIES, TMA_1D, TMA_3D, *TF32S, *ODDS)
 
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
@@ -75,6 +84,17 @@ NARROW = {
     "3d": make_problem(batch=2, k=12, c=28, filter=[3, 3, 3], input=[5, 4, 6], stride=[1, 2, 2], pad=1),
 }
 
+ANY = {
+    "even": make_problem(batch=2, k=64, c=18, filter=[3, 3], input=[9, 10], pad=1),
+    "odd": make_problem(batch=3, k=24, c=37, filter=[3, 2], input=[9, 11], stride=[2, 1], pad=1),
+    "single": make_problem(batch=2, k=64, c=1, filter=[3, 3], input=[9, 10], pad=1),
+    "both copied": make_problem(batch=2, k=19, c=131, filter=[1, 1], input=[7, 9], stride=[1, 2]),
+    "groups": make_problem(groups=3, batch=2, k=32, c=9, filter=[2, 3], input=[7, 9], pad=[1, 0]),
+    "without taps": make_problem(batch=2, k=64, c=5, filter=[1, 1], input=[11, 12], stride=2),
+    "1d": make_problem(groups=2, batch=3, k=32, c=27, filter=[3], input=[50], stride=2, dilation=2, pad=2),
+    "3d": make_problem(batch=2, k=9, c=33, filter=[3, 1, 3], input=[5, 4, 6], stride=[1, 2, 2], pad=1),
+}
+
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
@@ -98,6 +118,20 @@ def test_tf32_takes_input_channels_in_multiples_of_four(library: Library, name: 
     for instance in (i for i in TF32S if i.ndim == NARROW[name].ndim):
         for split_k in (1, 3, 9, -1):
             run_instance(library, instance.name, NARROW[name], split_k)
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_single_elements_of_the_input_take_any_number_of_channels(library: Library, name: str) -> None:
+    for turn, instance in enumerate(i for i in ODDS if i.ndim == ANY[name].ndim):
+        library.configure_host(seed=turn)
+        for split_k in (1, 3, 9, -1):
+            run_instance(library, instance.name, ANY[name], split_k)
+
+
+def test_a_weight_is_copied_only_where_its_channels_are_no_vectors(library: Library) -> None:
+    pointwise = make_problem(batch=2, k=64, c=64, filter=[1, 1], input=[5, 5])
+    assert library.workspace_size(ODD.name, pointwise) == 0
+    assert library.workspace_size(ODD.name, replace(pointwise, c=63)) == 64 * 64 * 2
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -240,8 +274,8 @@ BUGS = {
     ),
     "a-line-is-read-before-it-is-there": Bug(
         "wgmma_input_store.hpp",
-        "        platform::sync_warp();\n        Vec<int32, 4> slots",
-        "        Vec<int32, 4> slots",
+        "        platform::sync_warp();\n        if constexpr(narrow)",
+        "        if constexpr(narrow)",
         ("LDS", "wgmma_input_store.hpp"),
         STEPS,
     ),

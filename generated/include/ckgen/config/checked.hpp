@@ -138,4 +138,14 @@ struct CheckedBwdDataDepthwise : BwdDataDepthwiseDerivedOf<Config> {
     static_assert(sizeof(BwdDataDepthwiseRules<BwdDataDepthwiseDerivedOf<Config>>) > 0, "instantiates the rules");
 };
 
+// grouped_conv_bwd_data, family depthwise_tma.
+template <class Config>
+using BwdDataDepthwiseTmaDerivedOf = WithFunction<DepthwiseTmaDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataDepthwiseTma : BwdDataDepthwiseTmaDerivedOf<Config> {
+    static_assert(sizeof(BwdDataDepthwiseTmaRules<BwdDataDepthwiseTmaDerivedOf<Config>>) > 0, "instantiates the rules");
+    // For one architecture, where LDS size and matrix instruction are known.
+    static_assert(sizeof(BwdDataDepthwiseTmaArchRules<BwdDataDepthwiseTmaDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+};
+
 }  // namespace ckgen

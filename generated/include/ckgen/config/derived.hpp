@@ -431,7 +431,7 @@ struct DepthwiseTmaDerived : Config {
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
-    static constexpr int acc_registers = a_vector * stages * m_per_block;  // Accumulator registers per lane.
+    static constexpr int acc_registers = a_vector * stages * m_per_block;  // Registers per lane for each tap: of sums, in backward data of weights.
     static constexpr int lds_bytes = 232448;  // Bytes of LDS a workgroup allocates; the sums reuse the rings' memory.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
 };

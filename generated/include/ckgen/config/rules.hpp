@@ -434,7 +434,7 @@ struct BwdWeightDepthwiseTmaRules {
     static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "depthwise-tma-layout: the layout has two dimensions with the groups beside each other, as in NHWGC");
-    static_assert(load_waves == 1 && math_waves == 4 && m_per_xdl == 1, "depthwise-tma-waves: one wave loads, four multiply, and there is no matrix atom");
+    static_assert(load_waves == 1 && (math_waves == 4 || math_waves == 8) && m_per_xdl == 1, "depthwise-tma-waves: one wave loads, four or eight multiply, and there is no matrix atom");
     static_assert(n_per_block * elem_bytes == 128 && a_vector * elem_bytes == 4 && b_vector == 1 && c_vector == 1, "depthwise-tma-tile: the tile has 64 groups of 16 bits or 32 of 32, a lane four bytes of them");
     static_assert(m_per_block >= 1 && stages >= 1 && stages <= 9 && acc_registers <= 64, "depthwise-tma-registers: the sums of a lane and as many values of the input fit its registers");
 };
@@ -730,6 +730,7 @@ struct BwdDataTmaRules {
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
+    static constexpr auto weight_rows = D::weight_rows;
     static constexpr auto stages = D::stages;
     static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
@@ -742,7 +743,7 @@ struct BwdDataTmaRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && c_vector * c_bytes == 16, "tma-data-vectors: A, B and C have units of 16 bytes");
+    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
@@ -771,6 +772,7 @@ struct BwdDataStationaryRules {
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
+    static constexpr auto weight_rows = D::weight_rows;
     static constexpr auto stages = D::stages;
     static constexpr auto as_stored = D::as_stored;
     static constexpr auto conv_spec = D::conv_spec;
@@ -783,7 +785,7 @@ struct BwdDataStationaryRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && c_vector * c_bytes == 16, "tma-data-vectors: A, B and C have units of 16 bytes");
+    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
     static_assert(elem_bytes == 2 || as_stored == 1, "tma-tf32: families stationary and halo have elements of 16 bits");
@@ -890,5 +892,41 @@ template <class D, int lds_limit, bool has_atom>
 struct BwdDataDepthwiseArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
+// family depthwise_tma.
+template <class D>
+struct BwdDataDepthwiseTmaRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto generic = D::generic;
+    static constexpr auto ndim = D::ndim;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto stages = D::stages;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto acc_registers = D::acc_registers;
+    static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
+    static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
+    static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "depthwise-tma-layout: the layout has two dimensions with the groups beside each other, as in NHWGC");
+    static_assert(load_waves == 1 && (math_waves == 4 || math_waves == 8) && m_per_xdl == 1, "depthwise-tma-waves: one wave loads, four or eight multiply, and there is no matrix atom");
+    static_assert(n_per_block * elem_bytes == 128 && a_vector * elem_bytes == 4 && b_vector == 1 && c_vector == 1, "depthwise-tma-tile: the tile has 64 groups of 16 bits or 32 of 32, a lane four bytes of them");
+    static_assert(m_per_block >= 1 && stages >= 1 && k_per_block >= 1 && math_waves * (acc_registers + a_vector * (2 * k_per_block + m_per_block)) <= 784, "depthwise-tma-data-registers: the weights of a lane, and the values and sums of its positions, fit its registers");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdDataDepthwiseTmaArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
 };
 }  // namespace ckgen

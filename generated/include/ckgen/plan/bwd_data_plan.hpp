@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckgen/conv/bwd_data_args.hpp"
+#include "ckgen/conv/depthwise_boxes.hpp"
 #include "ckgen/plan/plan.hpp"
 
 namespace ckgen::conv {
@@ -21,23 +22,27 @@ struct BwdDataTraits : InstanceTraits {
     int resident;     // workgroups of a persistent kernel per compute unit
     int consumers;    // tiles in flight per such workgroup
     int weight_rows;  // rows of GEMM-K that stay in LDS while such a workgroup processes neighbouring tiles, else 0
-    bool transposes_weight;  // true if the kernel reads a copy of the weight with the output channels innermost
+    DepthwiseBoxLimits boxes;  // family depthwise_tma
+    bool transposes_weight;    // true if the kernel reads a copy of the weight with the output channels innermost
 };
 
 struct BwdDataPlan : Plan<BwdDataArgs> {
     BwdDataUnits units{};         // persistent kernels only
     DepthwiseStripWork strips{};  // family depthwise only
+    DepthwiseBoxes boxes{};       // family depthwise_tma only
     std::vector<BwdDataTensor> d;
 };
 
 BwdDataPlan make_plan(const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion,
                       const Addresses& addresses, int compute_units);
 
-// The planners of families halo and depthwise: see BwdDataTraits.
+// The planners of families halo, depthwise and depthwise_tma: see BwdDataTraits.
 std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion,
                       const Addresses& addresses, int compute_units);
 std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& traits, const Problem& problem, const Fusion& fusion,
                            const Addresses& addresses, int compute_units);
+std::string plan_depthwise_boxes(BwdDataPlan& plan, const BwdDataTraits& traits, const Problem& problem,
+                                 const Fusion& fusion, const Addresses& addresses, int compute_units);
 
 // Workgroups of the main kernel; for persistent kernels an upper bound.
 int64 grid_size(const BwdDataArgs& args);

@@ -32,7 +32,7 @@ struct InstanceTraits {
     int tiles_per_half;  // split boundaries are multiples of this many GEMM-K tiles
     int a_vector, b_vector, c_vector;
     int row_vector = 1;             // backward data: a_vector where taps shift vectors of positions
-    bool copies_weight = false;     // backward data: vectors of a weight whose channels come first
+    bool copies_weight = false;     // backward data: if its channels come first or do not fill vectors
     bool one_tap_tiles = false;     // backward data: no tile of GEMM-K has several taps
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int compute_bytes;              // per element of an operand in LDS

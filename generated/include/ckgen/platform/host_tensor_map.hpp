@@ -59,7 +59,7 @@ TensorMap box_map(const void* base, const BoxMap& m) {
                   4,
                   {m.channels, m.columns, m.rows, m.images},
                   {sizeof(T), m.column_bytes, m.row_bytes, m.image_bytes},
-                  {m.box_channels, m.box_columns * m.column_step, m.box_rows * m.row_step, 1},
+                  {m.box_channels, m.box_columns * m.column_step, m.box_rows * m.row_step, m.box_images},
                   {1, m.column_step, m.row_step, 1},
                   m.box_channels * sizeof(T) == 128 && !m.plain,
                   IsSame<T, tf32_t>::value,

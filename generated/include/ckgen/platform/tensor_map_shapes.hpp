@@ -12,14 +12,16 @@ class TensorMapRefused : public LaunchError {
     using LaunchError::LaunchError;
 };
 
-// A channels-last tensor of 2D images and the box that one copy reads: box_channels channels of box_rows rows and
-// box_columns columns, every row_step-th row and column_step-th column. Swizzled over the channels if the box has 128
-// or 64 bytes of them and is not `plain`, else packed. Strides are in bytes; positions outside read as zero.
+// A channels-last tensor of 2D images and the box that one copy reads: box_channels channels of box_images images,
+// box_rows rows and box_columns columns, every row_step-th row and column_step-th column. Swizzled over the channels if
+// the box has 128 or 64 bytes of them and is not `plain`, else packed. Strides are in bytes; positions outside read as
+// zero.
 struct BoxMap {
     int64 channels, columns, rows, images;
     int64 column_bytes, row_bytes, image_bytes;
     int box_channels, box_columns, box_rows, column_step, row_step;
     bool plain = false;
+    int box_images = 1;
 };
 
 // The boxes of a tensor whose neighbouring positions are side by side: box_positions positions of box_channels channels

@@ -1,6 +1,7 @@
 // The epilogue of wgmma kernels of backward data: applies the function to each sum and the D tensors and stores the
 // results. Each warp transposes its accumulators (epilogue/wgmma_store.hpp) through its own shared memory so that it
-// stores whole 128-byte lines: the cache accepts no more half lines than whole lines per cycle.
+// stores whole 128-byte lines: the cache accepts no more half lines than whole lines per cycle. With c_vector 1 rows of
+// the input begin anywhere, and a lane stores pairs of 16-bit results, or single ones where a row begins at an odd one.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -19,6 +20,9 @@ class WgmmaInputStore {
     using Args = typename D::KernelArgs;
     using Tile = conv::BwdDataTile<ndim>;
     using Place = InputPlace<ndim>;
+    static constexpr bool narrow = D::c_vector == 1;
+    static constexpr int word_columns = 4 / static_cast<int>(sizeof(In));
+    using Word = Vec<In, word_columns>;
 
 public:
     static constexpr int line_columns = 128 / static_cast<int>(sizeof(In));
@@ -39,7 +43,9 @@ public:
         own_ = place_of(tile, walk(units, tile, there ? row : 0));
         own_.channel = tile.n_first;
         own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;
-        if constexpr(D::d_tensors == 0) {
+        if constexpr(narrow)
+            pairs_ = thread.ballot(there && reinterpret_cast<uintptr_t>(target_of(own_offset_)) % 4 != 0) == 0;
+        if constexpr(D::d_tensors == 0 && !narrow) {
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
                 offset_[i] = offset_of_row(lane_ / 8 + 4 * i);
@@ -81,13 +87,18 @@ public:
             const int row = lane_ / 4 + 8 * half;
             const int64 offset = offset_of_row(row);
             const Place at = place_of_row(row);
-            if(offset != kNone && column < columns_)
-                write<2>(at, offset, column, {acc[2 * half], acc[2 * half + 1]});
+            constexpr int width = narrow ? 1 : 2;
+            CKGEN_UNROLL
+            for(int i = 0; i < 2; i += width)
+                if(offset != kNone && column + i < columns_)
+                    write<width>(at, offset, column + i, &acc[2 * half + i]);
         }
     }
 
 private:
     static constexpr int64 kNone = -1;  // for a row past the last
+
+    CKGEN_DEVICE In* target_of(int64 offset) const { return reinterpret_cast<In*>(args_.target) + offset; }
 
     static CKGEN_DEVICE conv::Walk<ndim + 1> walk(const conv::BwdDataUnits& units, const Tile& tile, int row) {
         if(tile.without_taps)
@@ -117,10 +128,17 @@ private:
     // and all slots of a row, into different banks.
     template <int Lines>
     CKGEN_DEVICE void put_lines(int first, const float* acc) const {
-        constexpr int slot = 16 / static_cast<int>(sizeof(In));  // columns
-        platform::sync_warp();                                   // what the warp put there before has been read
+        platform::sync_warp();  // what the warp put there before has been read
         transpose<Lines>(acc);
         platform::sync_warp();
+        if constexpr(narrow)
+            put_words<Lines>(line_columns * first);
+        else
+            put_slots<Lines>(first);
+    }
+    template <int Lines>
+    CKGEN_DEVICE void put_slots(int first) const {
+        constexpr int slot = 16 / static_cast<int>(sizeof(In));  // columns
         Vec<int32, 4> slots[Lines][4];
         CKGEN_UNROLL
         for(int line = 0; line < Lines; ++line)
@@ -128,7 +146,7 @@ private:
         for(int i = 0; i < 4; ++i)
             slots[line][i] = thread_.template lds_load<Vec<int32, 4>>(lds_ + line * line_bytes +
                                                                       offset_of(lane_ / 8 + 4 * i, lane_ % 8));
-        In* const target = reinterpret_cast<In*>(args_.target) + (line_columns * first + lane_ % 8 * slot);
+        In* const target = target_of(line_columns * first + lane_ % 8 * slot);
         const int left = columns_ - (line_columns * first + lane_ % 8 * slot);
         CKGEN_UNROLL
         for(int i = 0; i < 4; ++i)
@@ -136,6 +154,52 @@ private:
         for(int line = 0; line < Lines; ++line)
             if(offset_[i] != kNone && line_columns * line < left)
                 thread_.global_store(target + offset_[i] + line_columns * line, slots[line][i]);
+    }
+    // Stores lines of results, from column `column` on. Lanes have the words of one row after the other: rows that
+    // follow each other in memory fill its lines.
+    template <int Lines>
+    CKGEN_DEVICE void put_words(int column) const {
+        constexpr int at_once = 4;
+        CKGEN_UNROLL
+        for(int line = 0; line < Lines; ++line) {
+            const int first_column = column + line_columns * line;
+            const int left = min_of(columns_ - first_column, line_columns);
+            if(left <= 0)
+                break;
+            const int words = ceil_div(left, word_columns);
+            const uint32 inverse = 65536u / static_cast<uint32>(words) + 1;  // exact for 16 * words
+            for(int first = 0; first < 16 * words; first += 32 * at_once) {
+                Word value[at_once];
+                int64 offset[at_once];
+                int own[at_once];
+                CKGEN_UNROLL
+                for(int i = 0; i < at_once; ++i) {
+                    const int number = first + 32 * i + lane_;
+                    const int row = min_of(static_cast<int>(static_cast<uint32>(number) * inverse >> 16), 15);
+                    const int word = number - row * words;
+                    own[i] = word_columns * word;
+                    offset[i] = offset_of_row(row);
+                    offset[i] = number < 16 * words ? offset[i] : kNone;
+                    value[i] = thread_.template lds_load<Word>(lds_ + line * line_bytes +
+                                                               offset_of(row, (word & 31) / 4) + word % 4 * 4);
+                }
+                CKGEN_UNROLL
+                for(int i = 0; i < at_once; ++i)
+                    if(offset[i] != kNone)
+                        put_word(target_of(offset[i]) + first_column + own[i], value[i], left - own[i]);
+            }
+        }
+    }
+    // Stores a word of results, or those of its first `left` that exist.
+    CKGEN_DEVICE void put_word(In* target, const Word& word, int left) const {
+        if(pairs_ && left >= word_columns) {
+            thread_.global_store(target, word);
+            return;
+        }
+        CKGEN_UNROLL
+        for(int i = 0; i < word_columns; ++i)
+            if(i < left)
+                thread_.global_store(target + i, Vec<In, 1>{word[i]});
     }
     // Byte of a slot of 16 bytes in a line of results.
     static CKGEN_DEVICE int offset_of(int row, int slot) {
@@ -181,7 +245,7 @@ private:
     CKGEN_DEVICE void put_fused(int column, const float* acc) const {
         const int own_column = lane_ % 4 * 8;
         constexpr int parts = Lines * line_columns / 32;
-        constexpr int width = 16 / static_cast<int>(sizeof(In));
+        constexpr int width = narrow ? 1 : 16 / static_cast<int>(sizeof(In));
         FusedInputsOf<D, width> inputs[parts][2][8 / width];
         int64 offset[2];
         CKGEN_UNROLL
@@ -205,11 +269,11 @@ private:
                 CKGEN_UNROLL
                 for(int run = 0; run < 8 / width; ++run) {
                     float sums[width];
-                    read_sums(half, run * (width / 4), sums);
+                    read_sums(half, run * width, sums);
                     const int at_column = column + 32 * part + own_column + run * width;
                     if(offset[half] != kNone && at_column < columns_)
                         write_fused<D>(thread_, args_.function, inputs[part][half][run],
-                                       reinterpret_cast<In*>(args_.target) + offset[half] + at_column, sums);
+                                       target_of(offset[half]) + at_column, sums);
                 }
             }
         }
@@ -229,21 +293,27 @@ private:
                                   offset_of_sum(lane_ / 4 + i % 2 * 8, i / 2 * 2 + lane_ % 4 / 2) + lane_ % 2 * 8,
                               Vec<float, 2>{acc[2 * i], acc[2 * i + 1]});
     }
-    // Reads adjacent sums of the lane's eight in the upper or lower half of the 16 rows, from slot `slot` of these on.
+    // Reads adjacent sums of the lane's eight in the upper or lower half of the 16 rows, from the one with index
+    // `first` of these on.
     template <int Width>
-    CKGEN_DEVICE void read_sums(int half, int slot, float (&sums)[Width]) const {
+    CKGEN_DEVICE void read_sums(int half, int first, float (&sums)[Width]) const {
+        constexpr int at_once = min_of(Width, 4);
         CKGEN_UNROLL
-        for(int i = 0; i < Width / 4; ++i) {
-            const auto four = thread_.template lds_load<Vec<float, 4>>(
-                lds_ + offset_of_sum(lane_ / 4 + 8 * half, lane_ % 4 * 2 + slot + i));
+        for(int i = 0; i < Width; i += at_once) {
+            const auto part = thread_.template lds_load<Vec<float, at_once>>(
+                lds_ + offset_of_sum(lane_ / 4 + 8 * half, lane_ % 4 * 2 + (first + i) / 4) + (first + i) % 4 * 4);
             CKGEN_UNROLL
-            for(int e = 0; e < 4; ++e)
-                sums[4 * i + e] = four[e];
+            for(int e = 0; e < at_once; ++e)
+                sums[i + e] = part[e];
         }
     }
 
     template <int Width>
-    CKGEN_DEVICE void write(Place at, int64 offset, int column, const float (&sums)[Width]) const {
+    CKGEN_DEVICE void write(Place at, int64 offset, int column, const float* acc) const {
+        float sums[Width];
+        CKGEN_UNROLL
+        for(int i = 0; i < Width; ++i)
+            sums[i] = acc[i];
         at.channel += column;
         write_fused<D>(thread_, args_, at, offset + column, sums);
     }
@@ -254,8 +324,9 @@ private:
     int32 columns_;  // channels of the input, from the tile's first on
     Place own_;      // at the tile's first channel
     int64 own_offset_;
-    bool any_;         // true if any row of the tile is in the result
-    int64 offset_[4];  // of the rows whose lines the thread writes
+    bool any_;           // true if any row of the tile is in the result
+    bool pairs_ = true;  // true if the warp's rows begin at whole words
+    int64 offset_[4];    // of the rows whose lines the thread writes
 };
 
 }  // namespace ckgen::epilogue

@@ -38,7 +38,8 @@ struct InstanceFields {
     double pace;                                  // time of a product in multiples of that at the family's rate
     int tap_step;                                 // K channels of backward data that a tap takes whole numbers of
     int sweep_rows, sweep_columns, sweep_groups;  // taps and groups that a family of sweeps multiplies at once, else 0
-    bool splits;                                  // split_k divides its work
+    int out_unit, wei_unit;  // elements that rows of both must fill, or they are copied first; 0: never, -1: always
+    bool splits;             // split_k divides its work
 };
 
 // One instance in the table of a factory; `make` is null if the library leaves the instance out on its platform.

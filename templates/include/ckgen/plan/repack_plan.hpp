@@ -31,7 +31,7 @@ struct Workspace {
 // padded to whole 128-byte lines if that adds at most `padding` times their bytes.
 RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
 // Arguments of the copy of a weight to channels last, in rows of whole vectors; without pointers.
-WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vector);
+WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vector, bool channels_last);
 // The same from GKYXC, where each element of [Y][X][C] counts as a tap, to G, Y, X, C, K.
 WeightCopyArgs weight_transposition_args(const Problem& problem, int elem_bytes);
 // Workgroups of that copy.

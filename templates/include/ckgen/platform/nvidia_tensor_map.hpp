@@ -85,7 +85,7 @@ TensorMap box_map(const void* base, const BoxMap& m) {
     const cuuint64_t strides[] = {size(m.column_bytes), size(m.row_bytes), size(m.image_bytes)};
     const auto extent = [](int value) { return static_cast<cuuint32_t>(value); };
     const cuuint32_t box[] = {extent(m.box_channels), extent(m.box_columns * m.column_step),
-                              extent(m.box_rows * m.row_step), 1};
+                              extent(m.box_rows * m.row_step), extent(m.box_images)};
     const cuuint32_t steps[] = {1, extent(m.column_step), extent(m.row_step), 1};
     const int row_bytes = m.box_channels * static_cast<int>(sizeof(T));
     const CUtensorMapSwizzle swizzle = m.plain            ? CU_TENSOR_MAP_SWIZZLE_NONE

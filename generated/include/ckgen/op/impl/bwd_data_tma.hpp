@@ -40,6 +40,10 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         traits.consumers = pipeline::tma_consumers<D>;
         traits.weight_rows = D::weight_rows;
         traits.transposes_weight = pipeline::kTransposesWeight<D>;
+        if(traits.transposes_weight)
+            traits.b_vector = 1;  // the copy reads single weights
+        else
+            traits.copies_weight = D::c_vector == 1;
         return traits;
     }
 
@@ -48,7 +52,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         typename Kernel::Args args{};
         args.problem = p;
         args.units = plan.units;
-        set_maps<Kernel>(args, p, plan.units);
+        set_maps<Kernel>(args, p, plan);
         return args;
     }
     template <class Kernel>
@@ -61,28 +65,29 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
 private:
     template <class Kernel, class D>
     static void set_maps(pipeline::WaveletTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
-                         const conv::BwdDataUnits& units) {
+                         const conv::BwdDataPlan& plan) {
         using T = typename Kernel::T;
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
-        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p));
+        args.tap_columns = !Kernel::transposes_weight && plan.weight_copy.rows > 0 ? plan.weight_copy.pitch : p.n;
+        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p, args.tap_columns));
         for(int number = 0; number < p.sub_gemms; ++number)
-            if(const conv::SubGemm& seen = units.sub_gemms[number]; seen.rows > 0)
+            if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
                 args.out[number] = platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
     }
     template <class Kernel, class D>
     static void set_maps(pipeline::PlanesTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
-                         const conv::BwdDataUnits&) {
+                         const conv::BwdDataPlan&) {
         using T = typename Kernel::T;
-        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p));
+        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p, p.n));
         args.out = platform::box_map<T>(
             p.out, platform::plane_boxes({p.positions, p.k, p.groups, p.images}, p.out_k_bytes, p.out_group_bytes,
                                          p.out_image_bytes, Kernel::box_positions, p.tap_rows));
     }
 
-    // The weight as [group][K][taps * C], in boxes of tap_rows of K by 64 of a tap's channels; transposed as
+    // The weight as [group][K][taps * tap_columns], in boxes of tap_rows of K by 64 of a tap's channels; transposed as
     // [group][taps][C][K], in boxes of a tile's columns by 128 bytes of K.
     template <class Kernel>
-    static platform::BoxMap weight_of(const conv::BwdDataArgs& p) {
+    static platform::BoxMap weight_of(const conv::BwdDataArgs& p, int32 tap_columns) {
         constexpr int64 bytes = sizeof(typename Kernel::T);
         int64 taps = 1;
         for(int d = 0; d < Kernel::ndim; ++d)
@@ -100,7 +105,7 @@ private:
             box.box_channels = Kernel::k_per_block;
             box.box_columns = Kernel::n_per_block;
         } else {
-            box.channels = taps * p.n;
+            box.channels = taps * tap_columns;
             box.columns = p.k;
             box.rows = p.groups;
             box.images = 1;

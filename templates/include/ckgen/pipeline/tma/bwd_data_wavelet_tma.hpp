@@ -19,6 +19,7 @@ struct WaveletTmaBwdDataArgs {
     typename D::KernelArgs problem;
     conv::BwdDataUnits units;
     int32 out_group_channels;
+    int32 tap_columns;  // of the weight's rows: C, or more in a copy
 };
 
 // The copies of the load role: see pipeline/tma/bwd_data_tma_roles.hpp.
@@ -86,7 +87,7 @@ struct WaveletTmaBwdDataCopies {
                 column = column * p.filter[d] + tile.first[d] + p.tilde[d] * tap.at[d];
             }
             if constexpr(!kTransposesWeight<D>)
-                column = column * p.n + tile.n_first;
+                column = column * args.tap_columns + tile.n_first;
         }
     };
 

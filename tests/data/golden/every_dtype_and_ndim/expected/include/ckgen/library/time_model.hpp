@@ -30,7 +30,7 @@ Span<Row> all_rows();
 Span<Device> all_devices();
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
-    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written;
+    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
 };
 
 inline double ceil_div(double value, double step) { return std::ceil(value / step); }
@@ -72,6 +72,8 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double a_bytes = numbers.a_bytes;
     const double compulsory = numbers.compulsory;
     const double written = numbers.written;
+    const double copied = numbers.copied;
+    const double copies = numbers.copies;
     const double units = device.units;
     const double wave = device.wave;
     const double unit_threads = device.unit_threads;
@@ -133,8 +135,10 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double partials = pick(split_k > 1.0, 8.0 * split_k * written, 0.0);
     // The memory moves bytes at 80 percent of its bandwidth.
     const double moving = (compulsory + reread) / (0.8 * memory) * idle + partials / (0.75 * memory);
-    // The whole run; the kernel that adds partial sums starts after 2 us.
-    const double microseconds = launch + max(unit, moving) + 0.2 * min(unit, moving) + pick(split_k > 1.0, 2.0, 0.0);
+    // Kernels that copy a tensor before the main one.
+    const double copying = copied / (0.8 * memory) + 2.0 * copies;
+    // The whole run; the kernel that adds partial sums starts after 2 us, as copies do.
+    const double microseconds = launch + max(unit, moving) + 0.2 * min(unit, moving) + pick(split_k > 1.0, 2.0, 0.0) + copying;
     return microseconds;
 }
 
