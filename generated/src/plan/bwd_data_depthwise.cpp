@@ -199,7 +199,8 @@ DepthwiseBoxes best_boxes(const BwdDataArgs& a, const DepthwiseBoxLimits& limits
     };
     const int most_columns = kMostBoxEdge / 2;
     const int first = ceil_div(a.in_length[1], most_columns);
-    for(int parts = first; parts < first + kDivisions; ++parts) {
+    for(int division = 0; division < kDivisions; ++division) {
+        const int parts = first + division * std::max(1, first / 2);  // of long rows up to four times as many
         const int columns = ceil_div(a.in_length[1], parts);
         const int line = (columns + limits.positions + limits.taps) * DepthwiseBoxes::pitch;
         const int most_rows = std::min(kMostBoxEdge, limits.lds_bytes / 2 / line) - limits.rows;
@@ -228,6 +229,9 @@ std::string plan_depthwise_boxes(BwdDataPlan& plan, const BwdDataTraits& t, cons
     if(!reason.empty())
         return reason;
     DepthwiseBoxes boxes = best_boxes(a, t.boxes, compute_units);
+    if(boxes.stages == 0)
+        return refuse("depthwise-filter", "two boxes of rows of " + number(a.in_length[1]) +
+                                              " positions with their halo do not fit shared memory");
     const int64 tiles = tiles_of(a, boxes);
     if(tiles < 0 || tiles + compute_units > kMostRows)
         return refuse("depthwise-size", "images * positions do not fit 31 bits");

@@ -30,6 +30,7 @@ T5X5 = replace(T3X3, m_per_block=5, stages=5, dtype="bf16")
 T7X7 = replace(T3X3, m_per_block=7, stages=7, math_waves=4)
 T2X1 = replace(T3X3, m_per_block=1, stages=2, n_per_block=32, k_per_block=5, a_vector=1, dtype="f32")
 FUSED = replace(T3X3, function="AddResidual")
+TALL = replace(T2X1, stages=70)
 ALL = (T3X3, T5X5, T7X7, T2X1, FUSED)
 
 
@@ -58,7 +59,7 @@ def draw(instance: Instance, rng: random.Random) -> ConvProblem:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
-    return Library(link(folder, write_tree(folder, ALL), CHECKED))
+    return Library(link(folder, write_tree(folder, (*ALL, TALL)), CHECKED))
 
 
 @pytest.mark.parametrize("name", [instance.name for instance in ALL])
@@ -80,6 +81,19 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
 )
 def test_every_division_into_tiles_is_right(library: Library, sizes: dict[str, object]) -> None:
     run_instance(library, T3X3.name, make_problem(k=1, c=1, filter=[3, 3], **sizes))  # type: ignore[arg-type]
+
+
+def test_rows_of_any_length_are_divided(library: Library) -> None:
+    for width in (1000, 9001):
+        problem = make_problem(groups=8, batch=1, k=1, c=1, filter=[7, 7], input=[2, width], pad=3)
+        run_instance(library, T7X7.name, problem)
+
+
+def test_a_filter_whose_boxes_do_not_fit_is_refused(library: Library) -> None:
+    problem = make_problem(groups=8, batch=1, k=1, c=1, filter=[70, 1], input=[70, 100])
+    said = library.unsupported_reason(TALL.name, problem)
+    assert said is not None and said.startswith("[depthwise-filter] two boxes of rows of 100 positions"), said
+    run_instance(library, TALL.name, replace(problem, input=(71, 5)))
 
 
 def test_a_sum_may_be_written_over_its_residual(library: Library) -> None:
