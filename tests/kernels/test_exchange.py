@@ -17,8 +17,7 @@ from ckgen.instance.instance import Instance, parse
 from ckgen.library.library import Library
 from ckgen.selection.takes import takes
 from ckgen.verify.simulated import problem_of as simulated_problem
-from tests.kernels.test_depthwise import run
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -85,7 +84,7 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     rng = random.Random(f"{name} {seed}")
     library.configure_host(seed=seed)
     for _ in range(ROUNDS):
-        run(library, name, draw(library, library.instance(name), rng), rng.choice([1, 1, 2, 5, 40]))
+        run_instance(library, name, draw(library, library.instance(name), rng), rng.choice([1, 1, 2, 5, 40]))
 
 
 def test_an_instance_has_its_own_name_and_no_row_of_ck() -> None:
@@ -150,12 +149,12 @@ OF_B = "+ scalar(thread, tile.group) * args.in_group_bytes, first_row(thread, ti
     ids=["taps", "output channels", "operand A", "operand B"],
 )
 def test_a_bug_is_noticed(file: str, old: str, new: str, tmp_path: Path) -> None:
-    check_bug(Bug(file, old, new, (), replace(IMAGE, groups=1)), SMALL, run, tmp_path)
+    check_bug(Bug(file, old, new, (), replace(IMAGE, groups=1)), SMALL, run_instance, tmp_path)
 
 
 def test_a_bug_in_the_sums_of_splits_is_noticed(tmp_path: Path) -> None:
     def split(library: Library, name: str, problem: ConvProblem) -> None:
-        run(library, name, problem, 2)
+        run_instance(library, name, problem, 2)
 
     bug = Bug("bwd_weight_reduce.hpp", "const int m = place / args.n", "const int m = place / args.c", (), IMAGE)
     check_bug(bug, SMALL, split, tmp_path)

@@ -16,8 +16,7 @@ from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from ckgen.selection.candidates import chain
-from tests.kernels.test_depthwise import run
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.few_channels import Sizes, draw
 from tests.support.planted_bugs import Bug, check_bug
 
@@ -77,7 +76,7 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     rng = random.Random(f"{name} {seed}")
     library.configure_host(seed=seed)
     for _ in range(ROUNDS):
-        run(library, name, draw(library.instance(name), rng, sizes), rng.choice([1, 1, 2, 5]))
+        run_instance(library, name, draw(library.instance(name), rng, sizes), rng.choice([1, 1, 2, 5]))
 
 
 @pytest.mark.parametrize("sizes", [(32, 4, 4), (32, 1, 1), (5, 3, 12), (64, 8, 8), (2, 64, 64), (1, 4, 4), (16, 16, 8)])
@@ -111,7 +110,7 @@ THIRTEEN = make_problem(groups=13, batch=2, k=3, c=2, filter=[3, 3], input=[6, 5
 )
 def test_a_bug_is_noticed(file: str, old: str, new: str, tmp_path: Path) -> None:
     problem = replace(THIRTEEN, k=9)
-    check_bug(Bug(file, old, new, (), problem), replace(ODD, groups_to_merge=8), run, tmp_path)
+    check_bug(Bug(file, old, new, (), problem), replace(ODD, groups_to_merge=8), run_instance, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.selection.takes import takes
-from tests.kernels.test_depthwise import run
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -91,7 +90,7 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     rng = random.Random(f"{name} {seed}")
     library.configure_host(seed=seed)
     for _ in range(ROUNDS):
-        run(library, name, draw(library, library.instance(name), rng), rng.choice([1, 1, 2, 5]))
+        run_instance(library, name, draw(library, library.instance(name), rng), rng.choice([1, 1, 2, 5]))
 
 
 # The gradient of a 3x3 convolution: vectors begin before the plane, end after it, and lie over an end of each row.
@@ -115,14 +114,14 @@ SAME = make_problem(groups=1, batch=2, k=5, c=3, filter=[3, 3], input=[4, 6], pa
 )
 def test_a_bug_is_noticed(header: str, old: str, new: str, tmp_path: Path) -> None:
     def once(library: Library, name: str, problem: ConvProblem) -> None:
-        run(library, name, problem, 1)
+        run_instance(library, name, problem, 1)
 
     check_bug(Bug(header, old, new, (), SAME), PLANES, once, tmp_path)
 
 
 def test_a_vector_outside_the_tensor_is_noticed(tmp_path: Path) -> None:
     def once(library: Library, name: str, problem: ConvProblem) -> None:
-        run(library, name, problem, 1)
+        run_instance(library, name, problem, 1)
 
     old, new = "max_of(0, min_of(room_, wanted))", "min_of(room_, wanted)"
     bug = Bug("row_position_source.hpp", old, new, ("tile_copy.hpp", "out of bounds"), SAME)

@@ -16,8 +16,8 @@ from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from ckgen.verify.run_tensors import make_data
-from tests.kernels.test_depthwise import result_of, run
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.kernels.test_depthwise import result_of
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -72,7 +72,7 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     library.configure_host(seed=seed)
     for _ in range(ROUNDS):
         problem = draw(library.instance(name).ndim, rng)
-        run(library, name, problem, rng.choice([1, 1, 2, 5]))
+        run_instance(library, name, problem, rng.choice([1, 1, 2, 5]))
 
 
 # Without padding each of the three depths of the input sees one tap; its planes of 64 positions are whole tiles, and a
@@ -105,4 +105,6 @@ def test_an_infinite_weight_reaches_only_positions_that_see_its_tap(
     ids=["last tap", "first tap", "rows of several images", "first tile"],
 )
 def test_a_bug_is_noticed(old: str, new: str, tmp_path: Path) -> None:
-    check_bug(Bug("bwd_data_view.hpp", old, new, (), replace(DEEP, batch=3, input=(3, 5, 5))), VOLUME, run, tmp_path)
+    check_bug(
+        Bug("bwd_data_view.hpp", old, new, (), replace(DEEP, batch=3, input=(3, 5, 5))), VOLUME, run_instance, tmp_path
+    )

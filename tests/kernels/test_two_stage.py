@@ -16,8 +16,8 @@ from ckgen.conv.problem import make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.verify.run_tensors import make_data
-from tests.kernels.test_depthwise import result_of, run
-from tests.support.cxx import CHECKED, link, write_tree
+from tests.kernels.test_depthwise import result_of
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.few_channels import Sizes, draw
 from tests.support.planted_bugs import Bug, check_bug
 
@@ -91,7 +91,7 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     rng = random.Random(f"{name} {seed}")
     library.configure_host(seed=seed)
     for _ in range(ROUNDS):
-        run(library, name, draw(library.instance(name), rng, sizes), rng.choice([1, 1, 2, 5]))
+        run_instance(library, name, draw(library.instance(name), rng, sizes), rng.choice([1, 1, 2, 5]))
 
 
 def test_type_strings_are_those_of_the_library(library: Library) -> None:
@@ -113,7 +113,7 @@ FIVE = make_problem(groups=5, batch=2, k=3, c=2, filter=[3, 3], input=[6, 5], pa
     ids=["blocks off the diagonal", "groups past the last", "columns of merged groups"],
 )
 def test_a_bug_in_the_store_is_noticed(old: str, new: str, tmp_path: Path) -> None:
-    check_bug(Bug("bwd_weight_store.hpp", old, new, (), FIVE), ODD, run, tmp_path)
+    check_bug(Bug("bwd_weight_store.hpp", old, new, (), FIVE), ODD, run_instance, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_bug_in_the_store_is_noticed(old: str, new: str, tmp_path: Path) -> No
 def test_a_read_of_groups_past_the_last_is_noticed(
     instance: Instance, file: str, old: str, new: str, tmp_path: Path
 ) -> None:
-    check_bug(Bug(file, old, new, (), replace(FIVE, input=(4, 6))), instance, run, tmp_path)
+    check_bug(Bug(file, old, new, (), replace(FIVE, input=(4, 6))), instance, run_instance, tmp_path)
 
 
 def test_an_infinity_stays_in_its_group(library: Library) -> None:

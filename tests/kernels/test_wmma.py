@@ -14,8 +14,7 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
-from tests.kernels.test_depthwise import run
-from tests.support.cxx import CHECKED, header, link, write_tree
+from tests.support.cxx import CHECKED, header, link, run_instance, write_tree
 from tests.support.planting import replace_once
 
 pytestmark = pytest.mark.compiles
@@ -67,7 +66,7 @@ def check_random_problems(library: Library, instances: tuple[Instance, ...], see
     for instance in instances:
         rng = random.Random(f"{instance.name} {seed}")
         for split_k in [1, 2, 5, -1] * (ROUNDS // 4):
-            run(library, instance.name, draw(instance, rng), split_k)
+            run_instance(library, instance.name, draw(instance, rng), split_k)
 
 
 @pytest.mark.parametrize("generation", [11, 12])
@@ -89,4 +88,4 @@ def test_halves_of_a_wave_that_disagree_are_reported(tmp_path: Path) -> None:
     replace_once(header(tree, "wmma_lanes.hpp"), "return Generation == 11 ? 0 : lane / 16;", "return lane / 16;")
     library = Library(link(tmp_path, tree))
     with pytest.raises(Exception, match="the halves of a wave give WMMA different operands"):
-        run(library, ODD.name, make_problem(k=40, c=40, filter=[3, 3], input=[9, 9], pad=1), 1)
+        run_instance(library, ODD.name, make_problem(k=40, c=40, filter=[3, 3], input=[9, 9], pad=1), 1)
