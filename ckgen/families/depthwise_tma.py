@@ -189,7 +189,7 @@ class DepthwiseTma(BulkCopy):
         )
         bound: Bound = slowest(resources, 2 * elements * prod(problem.filter) / (2 * lanes))
         blocks, tiles = _SHARES[instance.operation](instance, problem, split_k, rates.units)
-        return Work(blocks, tiles, bound, blocks, instance.n_per_block * parts * taps)
+        return Work(blocks, tiles, bound, blocks, instance.n_per_block * prod(problem.filter))
 
 
 def _weight_reads(instance: Fields) -> tuple[int, int]:
