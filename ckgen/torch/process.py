@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ckgen.errors import CkgenError
 from ckgen.library.c_api import UnsupportedProblem
@@ -25,12 +25,18 @@ from ckgen.torch.operators import LIBRARY
 from ckgen.torch.plan import Plan
 from ckgen.torch.request import Request, Seen
 from ckgen.torch.require import torch
-from ckgen.torch.tuned import Choices, Kept, agrees, apart_by_rounding, choices_path, fastest, poison
+from ckgen.torch.tuned import GAIN, Choices, Kept, agrees, apart_by_rounding, choices_path, fastest, poison, worth
 
 TRIED = 32  # instances per gradient that are timed
-GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
 
 _BACKWARD = torch.ops.aten.convolution_backward.default
+
+
+class _Found(NamedTuple):
+    """The library's plan of a gradient, and its times if it was timed."""
+
+    plan: Plan
+    kept: Kept | None
 
 
 class Planner:
@@ -62,8 +68,11 @@ class Planner:
             return words(_NOTHING)
         with self._lock, torch.no_grad():
             ours = [may and wanted >> at & 1 for at, may in enumerate(self.gradients)]
-            plans = [self._gradient(tensors, geometry, at) if ours[at] else None for at in (0, 1)]
-        data, weight = (plan if plan is not None else _NOTHING for plan in plans)
+            found = [self._gradient(tensors, geometry, at) if ours[at] else None for at in (0, 1)]
+        if self.fallback and self.measure:
+            used = worth([one.kept if one is not None else None for one in found], wanted == 0b11)
+            found = [one if use else None for one, use in zip(found, used, strict=True)]
+        data, weight = (one.plan if one is not None else _NOTHING for one in found)
         plan = Plan(data.data, weight.weight, (False, False))
         self.kept.append(plan)
         return words(plan)
@@ -79,15 +88,15 @@ class Planner:
     def wait(self) -> None:
         """Wait for what is on the way: nothing, with a library that is built."""
 
-    def _gradient(self, tensors: Sequence[Any], geometry: Any, at: int) -> Plan | None:
-        """The plan of one gradient; None if PyTorch is to compute it."""
+    def _gradient(self, tensors: Sequence[Any], geometry: Any, at: int) -> _Found | None:
+        """The library's plan of one gradient; None if only PyTorch may compute it."""
         asked = self._request(tensors, geometry, at)
         try:
             gradient = Gradient(self.library, asked)
             if self.measure:
                 return self._measured(gradient, asked, tensors, geometry, at)
             first = next(gradient.candidates(1, False))
-            return None if first.source == "generic" and self.fallback else first.plan
+            return None if first.source == "generic" and self.fallback else _Found(first.plan, None)
         except CkgenError as error:
             if self.fallback:
                 return None
@@ -97,19 +106,19 @@ class Planner:
 
     def _measured(
         self, gradient: Gradient, asked: Request, tensors: Sequence[Any], geometry: Any, at: int
-    ) -> Plan | None:
+    ) -> _Found | None:
         """The plan that was fastest when the problem was first seen, now or earlier."""
         choices, key = self._choices_of(tensors[0].device), _key(asked)
         kept = choices.get(key)
         if kept is not None:
-            if self.fallback and not kept.ours:
+            if self.fallback and not kept.name:
                 return None
             plan = gradient.by_name(kept.name, kept.split_k)
             if plan is not None:
-                return plan
+                return _Found(plan, kept)
         kept, plan = self._fastest(gradient, tensors, geometry, at)
         choices.put(key, kept)
-        return plan
+        return None if plan is None else _Found(plan, kept)
 
     def _fastest(self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int) -> tuple[Kept, Plan | None]:
         """Time PyTorch and the library's best candidates, but no candidate whose gradient is not PyTorch's."""
@@ -130,8 +139,7 @@ class Planner:
         if number < 0:
             return Kept("", 1, 0.0, stock, False), None
         name, split_k, _, plan = found[number]
-        ours = not self.fallback or best * GAIN <= stock
-        return Kept(name, split_k, best, stock, ours), plan if ours else None
+        return Kept(name, split_k, best, stock, not self.fallback or best * GAIN <= stock), plan
 
     def _request(self, tensors: Sequence[Any], geometry: Any, at: int) -> Request:
         """The request for one gradient with the strides that PyTorch's own gradient has."""

@@ -18,6 +18,10 @@ from ckgen.torch.require import torch
 
 ROUNDS, REPEATS = 5, 3
 FINALISTS = 4  # of a library's candidates, after one run each
+GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
+# What a call takes the host longer if PyTorch computes one gradient and the library the other: beside H100s and H200s,
+# both by PyTorch take 27 to 41 us, both by the library 21 to 26, and one by each 44 to 49.
+MIXED_HOST_US = 10.0
 _LONG_US = 1e4  # runs this long are timed in one round
 _DRIVERS = Path("/proc/driver/nvidia/version"), Path("/sys/module/amdgpu/version")
 # Gradients agree within this part of their norm (bf16 rounds to 0.004 of each element), and this part of the product
@@ -27,14 +31,29 @@ _SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of on
 
 
 class Kept(NamedTuple):
-    """The fastest candidate, "" if there is none, its split_k, the microseconds of it and of PyTorch, and whether it is
-    chosen."""
+    """The fastest candidate, "" if there is none, its split_k, the microseconds of it and of PyTorch, and whether the
+    candidate is faster, so that it is taken where only this gradient is needed."""
 
     name: str
     split_k: int
     microseconds: float
     pytorch: float
     ours: bool
+
+
+def worth(kept: Sequence[Kept | None], both: bool) -> list[bool]:
+    """True for each of a call's gradients that the library is to compute: of input and weight, None if it cannot.
+    ``both``: the call needs both gradients. A step takes the longer of the time of the host and of the device, and
+    nothing here knows which. So a gradient that the library computes beside PyTorch must gain what the host loses. Both
+    by the library take the host less time, and must only not be slower."""
+    if not both:
+        return [one is not None and one.ours for one in kept]
+    gains = [0.0 if one is None else one.pytorch - one.microseconds for one in kept]
+    plans: list[tuple[float, list[bool]]] = [(0.0, [False, False])]
+    plans += [(gains[at] - MIXED_HOST_US, [at == 0, at == 1]) for at in (0, 1) if kept[at] is not None]
+    if None not in kept:
+        plans.insert(0, (sum(gains), [True, True]))
+    return max(plans, key=lambda plan: plan[0])[1]
 
 
 class Choices:

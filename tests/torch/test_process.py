@@ -131,12 +131,39 @@ def test_what_pytorch_computes_faster_stays_pytorchs(
     torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     input, weight, gradient, settings = make(SHAPES[1], torch.float16)
-    monkeypatch.setattr(process, "fastest", lambda pytorch, calls, device: (10.0, 0, 10.0))
+    monkeypatch.setattr(process, "fastest", lambda pytorch, calls, device: (10.0, 0, 10.5))
     stock = gradients(input, weight, gradient, settings)
     with ct.enable(torch_library, cache=tmp_path) as enabled:
         found = gradients(input, weight, gradient, settings)
     assert all(torch.equal(one, two) for one, two in zip(stock, found, strict=True))
     assert [one.ours for one in enabled.choices().values()] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("input", "weight", "both", "taken"),
+    [
+        ((20.0, 10.0), (20.0, 10.0), True, [True, True]),
+        ((20.0, 10.0), (10.0, 18.0), True, [True, True]),  # together faster, and cheaper for the host than one by each
+        ((20.0, 10.0), (10.0, 22.0), True, [False, False]),  # ten microseconds would be the host's
+        ((40.0, 10.0), (10.0, 22.0), True, [True, False]),
+        ((10.0, 45.0), (40.0, 10.0), True, [False, True]),
+        ((10.0, 11.0), (10.0, 10.0), True, [False, False]),
+        ((20.0, 15.0), None, True, [False, False]),
+        ((40.0, 15.0), None, True, [True, False]),
+        (None, None, True, [False, False]),
+        ((20.0, 15.0), None, False, [True, False]),
+        (None, (10.0, 9.9), False, [False, False]),  # within the noise of a measurement
+    ],
+)
+def test_a_gradient_beside_pytorchs_gains_what_the_host_loses(
+    input: tuple[float, float] | None, weight: tuple[float, float] | None, both: bool, taken: list[bool]
+) -> None:
+    """Microseconds of PyTorch and of the library."""
+    kept = [
+        None if times is None else tuned.Kept("one", 1, times[1], times[0], times[1] * tuned.GAIN <= times[0])
+        for times in (input, weight)
+    ]
+    assert tuned.worth(kept, both) == taken
 
 
 def test_real_times(torch_library: Library, tmp_path: Path) -> None:
