@@ -44,21 +44,11 @@ struct BwdDataDepthwiseTma : TmaFamily<BwdDataFamily> {
 
 private:
     static platform::BoxMap box_of(const conv::BwdDataArgs& p, const conv::DepthwiseBoxes& boxes, int channels) {
-        platform::BoxMap box{};
-        box.channels = p.groups;
-        box.columns = p.out_length[1];
-        box.rows = p.out_length[0];
-        box.images = p.images;
-        // A dimension of length 1 may have any stride, so a stride that the driver accepts is used.
-        const auto stride = [](int64 size, int64 bytes) { return size > 1 ? bytes : 16; };
-        box.column_bytes = stride(box.columns, p.out_stride_bytes[1]);
-        box.row_bytes = stride(box.rows, p.out_stride_bytes[0]);
-        box.image_bytes = stride(box.images, p.out_image_bytes);
+        platform::BoxMap box = boxes_of_output(p);
         box.box_channels = channels;
         box.box_columns = boxes.box_columns;
         box.box_rows = boxes.box_rows;
         box.box_images = boxes.images;
-        box.column_step = box.row_step = 1;
         box.plain = true;
         return box;
     }

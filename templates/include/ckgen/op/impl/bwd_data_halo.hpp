@@ -48,20 +48,10 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
 private:
     // A step's rows with 64 channels.
     static platform::BoxMap rows_of(const conv::BwdDataArgs& p, const conv::HaloGeometry& ring) {
-        platform::BoxMap box{};
-        box.channels = int64{p.groups} * p.k;
-        box.columns = p.out_length[1];
-        box.rows = p.out_length[0];
-        box.images = p.images;
-        // A dimension of length 1 may have any stride, so a stride that the driver accepts is used.
-        const auto or_packed = [](int64 bytes, int64 packed) { return bytes > 0 ? bytes : packed; };
-        box.column_bytes = or_packed(p.out_stride_bytes[1], box.channels * 2);
-        box.row_bytes = or_packed(p.out_stride_bytes[0], box.column_bytes * box.columns);
-        box.image_bytes = or_packed(p.out_image_bytes, box.row_bytes * box.rows);
+        platform::BoxMap box = boxes_of_output(p);
         box.box_channels = conv::kHaloPitch / 2;
         box.box_columns = ring.plane;
         box.box_rows = ring.rows;
-        box.column_step = box.row_step = 1;
         return box;
     }
 #endif
