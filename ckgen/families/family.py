@@ -29,7 +29,7 @@ REASONS = {
     "archs": "by rule: every architecture whose rules the instance satisfies",
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "groups_to_merge": "by rule: a tile is of one group",
-    "exchange": "by rule: rows of the product are output channels",
+    "exchange": "by rule: A and B are not exchanged",
     **dict.fromkeys(
         ("transpose_dst", "transpose_vector", "transpose_lds"), "by rule: no row of CK, tensors are read as they are"
     ),

@@ -134,7 +134,7 @@ class Hopper(BulkCopy):
             return 0, 0
         unit = COPY_BYTES // instance.elem_bytes
         reads_weight = instance.a_k_major  # GEMM-K are the output's channels
-        return unit, 0 if not reads_weight else -1 if instance.elem_bytes == 4 else unit
+        return unit, 0 if not reads_weight else -1 if instance.elem_bytes == 4 and not instance.exchange else unit
 
     def pace(self, instance: Fields) -> float:
         """1, or more where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost."""
@@ -145,9 +145,10 @@ class Hopper(BulkCopy):
         return instance.weight_rows
 
     def fills(self, instance: Fields, problem: ConvProblem, tensor: TensorName, vector: int) -> bool:
-        """As for every family; with single elements of the input, the weight is copied where its vectors do not fit."""
+        """As for every family; with single elements of the input, the weight is copied where its vectors do not fit. An
+        output that is operand B is also filled with zeros by TMA, or copied."""
         copied = tensor == "wei" and instance.c_vector == 1
-        return copied or super().fills(instance, problem, tensor, vector)
+        return copied or (instance.exchange and tensor == "out") or super().fills(instance, problem, tensor, vector)
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if tensor maps in im2col order can describe the problem."""
@@ -180,6 +181,7 @@ WAVELET_TMA = Hopper(
     derived=derived("0"),
     struct="Tma",
     header="tma",
+    exchanges=(BWD_DATA,),
 )
 STATIONARY = Hopper(
     name="stationary",

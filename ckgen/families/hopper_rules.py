@@ -75,6 +75,21 @@ RULES: tuple[Rule, ...] = (
         operations=(BWD_WEIGHT,),
     ),
     Rule(
+        id="tma-exchange",
+        scope="domain",
+        condition="not exchange or (elem_bytes == 4 and channels_last and c_vector > 1)",
+        sentence="the weight is operand A only in tf32, with the channels last and whole vectors of the input",
+        message="exchange for {dtype} with layout {layout} and a c vector of {c_vector}",
+        help="leave `exchange` out, or use dtype f32_comp_tf32, a layout like NHWGC and no `vector`",
+        reason=(
+            "Threads load a weight of tf32 to registers, since wgmma reads tf32 from LDS only with GEMM-K innermost."
+            " Weights of 16 bits are read as they are."
+        ),
+        blame=("exchange", "dtype", "layout", "vector"),
+        only=("wavelet_tma",),
+        operations=(BWD_DATA,),
+    ),
+    Rule(
         id="tma-layout",
         scope="domain",
         condition="not groups_outermost",

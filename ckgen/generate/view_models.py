@@ -208,7 +208,7 @@ def _kernel(operation: str, family: str, fused: bool, exchange: bool) -> Kernel:
     short, record = OPERATIONS[operation].short, FAMILIES[family]
     struct = OPERATIONS[operation].cpp + "".join(word.capitalize() for word in family.split("_"))
     # A second kernel that adds partial sums belongs to the instance if it has a function, or places them.
-    own_reduction = exchange or (fused and operation not in record.own_sums)
+    own_reduction = (exchange or fused) and operation not in record.own_sums
     macro = "CKGEN_DEFINE_INSTANCE_AND_REDUCTION" if own_reduction else "CKGEN_DEFINE_INSTANCE"
     return Kernel(f"{short}_{record.header}.hpp", struct, macro)
 

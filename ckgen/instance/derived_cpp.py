@@ -114,7 +114,8 @@ def _derived_struct(prefix: str, families: list[Family]) -> DerivedStruct:
     fields = tuple(
         sorted(name for name in ordered if name not in (*formulas.names, "a_k_major", "b_k_major", "c_m_major"))
     )
-    base = "WithOptionalKeys<Config>" if families[0].lds_keys else "Config"
+    keys = "WithExchange<Config>" if families[0].exchanges else "Config"
+    base = "WithOptionalKeys<Config>" if families[0].lds_keys else keys
     return DerivedStruct(f"{prefix}Derived", base, tuple(family.name for family in families), fields, values)
 
 

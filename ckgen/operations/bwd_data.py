@@ -79,13 +79,15 @@ def torch_backward_data(torch: Any, problem: ConvProblem, out: Any, wei: Any) ->
 def _products(
     problem: ConvProblem, row_vector: int = 1, tile_rows: int = 0, exchange: bool = False
 ) -> tuple[Gemm, ...]:
-    return tuple(sub.gemm(problem, row_vector, tile_rows) for sub in decompose(problem).sub_gemms)
+    found = tuple(sub.gemm(problem, row_vector, tile_rows) for sub in decompose(problem).sub_gemms)
+    return tuple((n, m, k) for m, n, k in found) if exchange else found
 
 
 def _extents(problem: ConvProblem, exchange: bool = False) -> Extents:
     axes = zip(problem.filter, problem.strides, problem.dilations, strict=True)
     terms = (problem.k, *(-(-taps // tilde(stride, dilation)) for taps, stride, dilation in axes))
-    return Extents((problem.batch, *problem.input), (problem.c,), (), terms)
+    positions, channels = (problem.batch, *problem.input), (problem.c,)
+    return Extents(channels, positions, (), terms) if exchange else Extents(positions, channels, (), terms)
 
 
 BWD_DATA = Operation(
@@ -101,6 +103,7 @@ BWD_DATA = Operation(
     merged=MergedExtents(m=False, n=True, k=True),
     own_d_layouts=OWN_LAYOUTS,
     small_vector=1,
+    exchanges=lambda problem: True,
     products=_products,
     extents=_extents,
     compulsory_bytes=ConvProblem.bytes,  # every position of the input is written

@@ -84,6 +84,13 @@ def _products(
     return ((prod(sizes.m), prod((*sizes.n, *sizes.taps)), prod(sizes.k)),)
 
 
+def _can_exchange(problem: ConvProblem) -> bool:
+    """True if the weight gradient is also that of the convolution from the output to the input, with flipped taps: the
+    stride is 1, and the pads of that convolution are not negative."""
+    axes = zip(problem.filter, problem.dilations, problem.left_pads, problem.right_pads, strict=True)
+    return max(problem.strides) == 1 and all(max(pads) <= (taps - 1) * step for taps, step, *pads in axes)
+
+
 def _template(k: str, more: tuple[str, ...]) -> tuple[str, ...]:
     """All template arguments of a class; `k` is the one for GEMM-K of the block, `more` are those after the widths."""
     return (
@@ -116,6 +123,7 @@ BWD_WEIGHT = Operation(
     merged=MergedExtents(m=True, n=True, k=False),
     own_d_layouts=("GC", "G_C"),
     small_vector=None,
+    exchanges=_can_exchange,
     products=_products,
     extents=_extents,
     compulsory_bytes=ConvProblem.compulsory_bytes,

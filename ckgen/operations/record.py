@@ -71,11 +71,12 @@ class Operation:
     is the order of the tensors in its layouts and in the operator's template parameters. `gemm_k` holds the letters of
     the axes of A that GEMM-K runs over. `merged` tells which extents grow where a tile computes several groups.
 
-    `products` gives (M, N, K) of each matrix product of one group; it is empty if no filter tap reaches an input
-    position. Its second argument (default 1) is a number of positions: M counts each row of the image as a multiple of
-    it. With a third one, K is the mean over tiles of so many rows, which skip taps that meet only padding. The fourth
-    is true for the product with A and B exchanged, which backward weight has. `extents` gives the sizes that the
-    selector counts with; its second argument is the same, and the C++ operation has the same function.
+    `exchanges` tells if a problem's product can be computed with A and B exchanged. `products` gives (M, N, K) of each
+    matrix product of one group; it is empty if no filter tap reaches an input position. Its second argument (default 1)
+    is a number of positions: M counts each row of the image as a multiple of it. With a third one, K is the mean over
+    tiles of so many rows, which skip taps that meet only padding. The fourth is true for the product with A and B
+    exchanged. `extents` gives the sizes that the selector counts with; its second argument is the same, and the C++
+    operation has the same function.
     `compulsory_bytes` gives the compulsory traffic without D tensors. `reference` computes the result with numpy in
     float64, in logical order, from the tensors that are read; `torch_reference` does the same with PyTorch, whose
     module is its first argument. `pytorch` runs PyTorch's own kernels on input, weight and output, of which the written
@@ -102,6 +103,7 @@ class Operation:
     merged: MergedExtents
     own_d_layouts: tuple[str, ...]  # those of OWN_LAYOUTS that its D tensors may have
     small_vector: int | None  # elements per global access of CK's least demanding rows; None: given by the data type
+    exchanges: Callable[[ConvProblem], bool] = field(repr=False)
     products: Callable[..., tuple[Gemm, ...]] = field(repr=False)
     extents: Callable[..., Extents] = field(repr=False)
     compulsory_bytes: Callable[[ConvProblem, str], int] = field(repr=False)

@@ -21,9 +21,9 @@ def takes(instance: Instance, problem: ConvProblem) -> bool:
     """True if no check here prevents an instance from running a problem of its layout."""
     if problem.ndim != instance.ndim or (instance.pointwise and not _is_pointwise(problem)):
         return False
-    if instance.exchange and not can_exchange(problem):
-        return False
     operation, family = OPERATIONS[instance.operation], FAMILIES[instance.family]
+    if instance.exchange and not operation.exchanges(problem):
+        return False
     if not family.fills(instance, problem, operation.written, instance.c_vector):
         return False
     if not family.fills(instance, problem, instance.b_tensor, instance.b_vector):
@@ -33,13 +33,6 @@ def takes(instance: Instance, problem: ConvProblem) -> bool:
     if instance.c_m_major and instance.c_vector > 1 and max(problem.strides) > 1:
         return False
     return family.takes(instance, problem)
-
-
-def can_exchange(problem: ConvProblem) -> bool:
-    """True if the weight gradient is also that of the convolution from the output to the input, with flipped taps: the
-    stride is 1, and the pads of that convolution are not negative."""
-    axes = zip(problem.filter, problem.dilations, problem.left_pads, problem.right_pads, strict=True)
-    return max(problem.strides) == 1 and all(max(pads) <= (taps - 1) * step for taps, step, *pads in axes)
 
 
 def _shifts_vectors(problem: ConvProblem) -> bool:

@@ -121,7 +121,8 @@ class Axes(Model):
     )
     exchange: Axis[bool] | None = Field(
         None,
-        description="True: the input is A and the output B, for filters of few output channels; stride 1 only.",
+        description="True: A and B are exchanged; in backward weight for few output channels, stride 1 only; in"
+        " backward data for tf32 without a copy of the weight (wavelet_tma).",
     )
     transpose: Axis[Transpose] | None = Field(
         None,

@@ -148,6 +148,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "Base::own_blocks == 1 && D::weight_rows == 0": "stationary has no weights; tma-weight-tf32",
     },
     "pipeline/tma/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
+    "epilogue/wgmma_channel_store.hpp": {"sizeof(In) == 4": ("tma-exchange",)},
     "epilogue/wgmma_plane_store.hpp": {
         "D::kernel_ndim == 1": ("tma-spec",),
     },

@@ -44,8 +44,20 @@ TF32_PINGPONG = replace(TF32, m_per_xdl=128)
 TF32_WIDE = replace(TF32, m_per_block=64, n_per_block=256, stages=4, function="AddResidual")
 TF32_1D = replace(TF32, m_per_block=64, n_per_block=64, math_waves=2, layout="NWGK/GKXC/NWGC")
 TF32_3D = replace(TF32, layout="NDHWGK/GKZYXC/NDHWGC", n_per_block=64)
+# The weight is operand A, in registers.
+EXCHANGED = replace(TF32, exchange=True)
+EXCHANGED_PINGPONG = replace(EXCHANGED, m_per_xdl=128)
+EXCHANGED_WIDE = replace(EXCHANGED, m_per_block=64, n_per_block=256, math_waves=2, stages=4)
+EXCHANGED_RESIDUAL = replace(EXCHANGED, function="AddResidual", n_per_block=64)
+EXCHANGED_NARROW = replace(EXCHANGED_WIDE, n_per_block=192, math_waves=4)  # two ping-pong consumers
+EXCHANGED_1D = replace(TF32_1D, exchange=True)
+EXCHANGED_3D = replace(TF32_3D, exchange=True)
+EXCHANGES = (
+    *(EXCHANGED, EXCHANGED_PINGPONG, EXCHANGED_WIDE, EXCHANGED_RESIDUAL),
+    *(EXCHANGED_NARROW, EXCHANGED_1D, EXCHANGED_3D),
+)
 STATIONARIES = (STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL)
-TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D)
+TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D, *EXCHANGES)
 # Inputs of any number of channels.
 ODD = replace(PINGPONG, c_vector=1)
 ODD_SMALL = replace(SMALL, c_vector=1, stages=3, dtype="bf16")
@@ -152,6 +164,11 @@ def test_tf32_copies_the_weight_and_the_output_only_where_it_must(library: Libra
     assert library.workspace_size(TF32.name, PROBLEMS["tiny"]) == weight + output
 
 
+def test_an_exchanged_product_copies_no_weight(library: Library) -> None:
+    assert library.workspace_size(EXCHANGED.name, PROBLEMS["plain"]) == 0
+    assert library.workspace_size(EXCHANGED.name, PROBLEMS["tiny"]) == 2 * 8 * 4, "the output, K 5 in rows of 8"
+
+
 def test_a_d_tensor_may_be_the_input_itself(library: Library) -> None:
     for split_k in (1, 3):
         run_instance(library, RESIDUAL.name, PROBLEMS["strides"], split_k, in_place=True)
@@ -232,8 +249,8 @@ BUGS = {
     ),
     "copies-into-the-other-operand": Bug(
         "bwd_data_wavelet_tma.hpp",
-        "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes,",
-        "copy_weight<D::k_per_block>(args, ring.data() + Out::bytes / 2,",
+        "ring.data() + (kExchanges<D> ? 0 : Out::bytes);",
+        "ring.data() + (kExchanges<D> ? 0 : Out::bytes / 2);",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         STEPS,
     ),
@@ -373,3 +390,47 @@ STATIONARY_BUGS = {
 @pytest.mark.parametrize("name", STATIONARY_BUGS)
 def test_planted_bug_of_a_weight_that_stays_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(STATIONARY_BUGS[name], STATIONARY, run_instance, tmp_path)
+
+
+EXCHANGED_BUGS = {
+    "copies-over-the-weight": Bug(
+        "bwd_data_wavelet_tma.hpp",
+        "kExchanges<D> ? weight_boxes * Wei<D::k_per_block>::bytes : 0;",
+        "0;",
+        ("LDS race", "write by a copy at", "and write by a copy at"),
+        STEPS,
+    ),
+    "a-line-is-read-before-it-is-there": Bug(
+        "wgmma_channel_store.hpp",
+        "        });\n        platform::barrier_of(barrier, 128);\n",
+        "        });\n",
+        ("LDS", "wgmma_channel_store.hpp"),
+        STEPS,
+    ),
+    "a-line-is-overwritten": Bug(
+        "wgmma_channel_store.hpp",
+        "thread_.uniform(thread_.thread_id() / 128);\n        platform::barrier_of(barrier, 128);",
+        "thread_.uniform(thread_.thread_id() / 128);",
+        ("LDS race", "wgmma_channel_store.hpp"),
+        STEPS,
+    ),
+    "a-store-past-the-input": Bug(
+        "wgmma_channel_store.hpp",
+        "        if(row >= tile_.rows)\n            return kNone;\n",
+        "",
+        ("global write of 16 bytes out of bounds", "input", "wgmma_channel_store.hpp"),
+        STEPS,
+    ),
+    "channels-of-other-positions": Bug(
+        "wgmma_channel_store.hpp",
+        "eight % 16 * 2 + id_ % 32 / 16",
+        "eight % 16 * 2",
+        (),
+        STEPS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGED_BUGS)
+def test_planted_bug_of_an_exchanged_product_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(EXCHANGED_BUGS[name], EXCHANGED_PINGPONG, run_instance, tmp_path)

@@ -235,7 +235,7 @@ struct DlDerived : WithOptionalKeys<Config> {
 
 // Family wavelet_tma. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
-struct TmaDerived : Config {
+struct TmaDerived : WithExchange<Config> {
     // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
     static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
     static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
@@ -245,13 +245,13 @@ struct TmaDerived : Config {
     using ComputeA = typename Config::DataType::ComputeA;
     using ComputeB = typename Config::DataType::ComputeB;
     using Accumulator = typename Config::DataType::Accumulator;
-    using Config::k_per_block;
-    using Config::load_waves;
-    using Config::m_per_block;
-    using Config::m_per_xdl;
-    using Config::math_waves;
-    using Config::n_per_block;
-    using Config::stages;
+    using WithExchange<Config>::k_per_block;
+    using WithExchange<Config>::load_waves;
+    using WithExchange<Config>::m_per_block;
+    using WithExchange<Config>::m_per_xdl;
+    using WithExchange<Config>::math_waves;
+    using WithExchange<Config>::n_per_block;
+    using WithExchange<Config>::stages;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;

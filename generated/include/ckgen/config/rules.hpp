@@ -733,6 +733,7 @@ struct BwdDataTmaRules {
     static constexpr auto weight_rows = D::weight_rows;
     static constexpr auto stages = D::stages;
     static constexpr auto as_stored = D::as_stored;
+    static constexpr auto exchange = D::exchange;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -746,6 +747,7 @@ struct BwdDataTmaRules {
     static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
+    static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");

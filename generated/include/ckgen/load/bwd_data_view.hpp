@@ -2,10 +2,17 @@
 // Convolution backward data as a GEMM: the part that a workgroup computes, and iteration over its rows and taps.
 #pragma once
 
+#include "ckgen/config/optional_keys.hpp"
 #include "ckgen/conv/bwd_data_args.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::conv {
+
+// Positions and input channels of a tile. Exchanged, rows of the product are channels.
+template <class D>
+inline constexpr int kTilePositions = kExchanges<D> ? D::n_per_block : D::m_per_block;
+template <class D>
+inline constexpr int kTileChannels = kExchanges<D> ? D::m_per_block : D::n_per_block;
 
 // Iterates over the indices of a box in steps of a constant number, the last dimension fastest. The first dimension has
 // no end: indices past its length lie outside.
@@ -81,13 +88,13 @@ struct BwdDataTile {
             m_tile = take_by(block, units.m_tiles, args.m_tiles);
             tile.weight = block * args.sub_gemms + kind;
         }
-        tile.n_first = take_by(block, units.n_tiles, args.n_tiles) * D::n_per_block;
+        tile.n_first = take_by(block, units.n_tiles, args.n_tiles) * kTileChannels<D>;
         tile.group = take_by(block, units.groups, args.groups);
         if constexpr(D::weight_rows == 0) {
             m_tile = take_by(block, units.m_tiles, args.m_tiles);
             kind = block;
         }
-        tile.m_first = m_tile * D::m_per_block;
+        tile.m_first = m_tile * kTilePositions<D>;
         tile.count[0] = args.images;
         tile.without_taps = kind >= args.sub_gemms;
         tile.sub_gemm = tile.without_taps ? kind - args.sub_gemms : kind;

@@ -20,6 +20,15 @@ CKGEN_DEVICE InputPlace<NDim> place_of(const conv::BwdDataTile<NDim>& tile, cons
     return at;
 }
 
+// The image and position of a row of a persistent kernel's tile, as the tile counts them.
+template <int NDim>
+CKGEN_DEVICE conv::Walk<NDim + 1> walk_of_row(const conv::BwdDataUnits& units, const conv::BwdDataTile<NDim>& tile,
+                                              int row) {
+    if(tile.without_taps)
+        return {tile.count, row};
+    return {tile.count, units.sub_gemms[tile.sub_gemm].by, row};
+}
+
 // Shape: a ShuffleShape. take() is called for all passes in order.
 template <class D, class Shape>
 class BwdDataStore {

@@ -26,7 +26,7 @@ struct WgmmaFixup {
     }
     // True if any row of the thread is a row of the result. Partials of other rows are neither stored nor read.
     static CKGEN_DEVICE bool has_rows(const Args& args, const Tile& tile, int id) {
-        return tile.m_first + id / 128 * 64 + View::Accumulator::row(id % 128, 0) < View::rows(args, tile);
+        return View::has_row(args, tile, id / 128 * 64 + View::Accumulator::row(id % 128, 0));
     }
     static CKGEN_DEVICE void keep(const platform::Thread& thread, float* slot, const Registers& acc) {
         CKGEN_UNROLL

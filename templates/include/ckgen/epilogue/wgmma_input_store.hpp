@@ -8,6 +8,7 @@
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/bwd_data_store.hpp"
 #include "ckgen/epilogue/fused_lines.hpp"
+#include "ckgen/epilogue/lane_exchange.hpp"
 #include "ckgen/platform/tma.hpp"
 
 namespace ckgen::epilogue {
@@ -40,7 +41,7 @@ public:
         const int row = tile.m_first + id / 32 * 16 + lane_ % 16;
         const bool there = row < tile.rows;
         any_ = tile.m_first < tile.rows;
-        own_ = place_of(tile, walk(units, tile, there ? row : 0));
+        own_ = place_of(tile, walk_of_row(units, tile, there ? row : 0));
         own_.channel = tile.n_first;
         own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;
         if constexpr(narrow)
@@ -57,7 +58,7 @@ public:
         if constexpr(D::d_tensors > 0) {
             const int row = tile.m_first + id / 32 * 16 + id % 16;
             if(row < tile.rows) {
-                Place at = place_of(tile, walk(units, tile, row));
+                Place at = place_of(tile, walk_of_row(units, tile, row));
                 const int first = id % 32 / 16 * (D::n_per_block / 2);
                 at.channel = tile.n_first + first;
                 FusedLines<typename D::DsDataType, typename D::DsLayout>::fetch(
@@ -100,27 +101,13 @@ private:
 
     CKGEN_DEVICE In* target_of(int64 offset) const { return reinterpret_cast<In*>(args_.target) + offset; }
 
-    static CKGEN_DEVICE conv::Walk<ndim + 1> walk(const conv::BwdDataUnits& units, const Tile& tile, int row) {
-        if(tile.without_taps)
-            return {tile.count, row};
-        return {tile.count, units.sub_gemms[tile.sub_gemm].by, row};
-    }
-    CKGEN_DEVICE int32 of_lane(int lane, int32 value) const {
-        constexpr int exchanging = platform::kExchangeLanes;  // the host exchanges several warps at once
-        int32 result[1];
-        thread_.gather(value, thread_.thread_id() % exchanging / 32 * 32 + lane, result);
-        return result[0];
-    }
-    CKGEN_DEVICE int64 offset_of_row(int row) const {
-        const auto low = static_cast<uint32>(of_lane(row, static_cast<int32>(own_offset_)));
-        return static_cast<int64>(of_lane(row, static_cast<int32>(own_offset_ >> 32))) << 32 | low;
-    }
+    CKGEN_DEVICE int64 offset_of_row(int row) const { return of_lane(thread_, row, own_offset_); }
     CKGEN_DEVICE Place place_of_row(int row) const {
         Place at = own_;
-        at.image = of_lane(row, own_.image);
+        at.image = of_lane(thread_, row, own_.image);
         CKGEN_UNROLL
         for(int d = 0; d < ndim; ++d)
-            at.position[d] = of_lane(row, own_.position[d]);
+            at.position[d] = of_lane(thread_, row, own_.position[d]);
         return at;
     }
 

@@ -4,8 +4,8 @@
 // they store single elements. Of 32-bit types, the positions have the order of atom/plane_fragments.hpp.
 #pragma once
 
-#include "ckgen/atom/plane_fragments.hpp"
 #include "ckgen/epilogue/bwd_data_store.hpp"
+#include "ckgen/epilogue/plane_words.hpp"
 #include "ckgen/platform/tma.hpp"
 
 namespace ckgen::epilogue {
@@ -76,7 +76,7 @@ private:
         platform::barrier_of(barrier, 128);  // what the warpgroup put there before has been read
         constexpr int blocks = blocks_at_once * at_once;
         if constexpr(wide) {
-            put_words<blocks>(acc);
+            PlaneWords::put<blocks>(thread_, lds_, id_, acc, [this](float sum) { return result(sum); });
         } else {
             CKGEN_UNROLL
             for(int pair = 0; pair < blocks / 2; ++pair)
@@ -102,22 +102,9 @@ private:
         const FusedInputs<1, Tuple<>, Tuple<>> none(thread_, args_.d, InputPlace<1>{});
         return Convert<In>::from(none.apply(args_.function, 0, sum));
     }
-    // Byte of a slot of 16 bytes within the line. Words are written by lanes of four pairs of columns at once.
+    // Byte of a slot of 16 bytes within the line.
     static CKGEN_HD constexpr int offset(int row, int slot) {
-        return wide ? row * 128 + (slot ^ (row / 4 % 4)) * 16 : atom::SwizzledRows<half_t, 64>::offset(row, slot);
-    }
-    // Puts the results of Blocks times 8 columns into shared memory.
-    template <int Blocks>
-    CKGEN_DEVICE void put_words(const float* acc) const {
-        CKGEN_UNROLL
-        for(int half = 0; half < 2; ++half) {
-            const int row = atom::WgmmaAccumulator::column(id_, 0) * column_rows + atom::PlaneRows::box(id_);
-            const int lds = lds_ + offset(row, atom::PlaneRows::slot(id_, half)) + atom::PlaneRows::element(id_) * 4;
-            CKGEN_UNROLL
-            for(int i = 0; i < 2 * Blocks; ++i)
-                thread_.lds_store(lds + (i / 2 * 8 + i % 2) * column_rows * 128,
-                                  result(acc[i / 2 * 4 + half * 2 + i % 2]));
-        }
+        return wide ? PlaneWords::offset(row, slot) : atom::SwizzledRows<half_t, 64>::offset(row, slot);
     }
     // Puts the results of 16 columns into shared memory.
     CKGEN_DEVICE void put_pairs(int pair, const float* acc) const {

@@ -17,9 +17,10 @@ struct BwdData : operations::BwdData {
     static constexpr bool packed_output = false;
 
     // As if all positions were in one sub-GEMM.
-    static conv::Extents extents(const conv::ProblemSizes& p, bool) {
+    static conv::Extents extents(const conv::ProblemSizes& p, bool exchange) {
         const int64 terms = p.product(p.k, [&](int d) { return conv::divide_up(p.filter[d], p.tilde(d)); });
-        return {p.input_positions(), p.c, 1, terms, p.k};
+        const int64 positions = p.input_positions();
+        return exchange ? conv::Extents{p.c, positions, 1, terms, p.k} : conv::Extents{positions, p.c, 1, terms, p.k};
     }
     static Plan make_plan(const Traits& traits, const conv::Problem& problem, const conv::Fusion& fusion,
                           const conv::Addresses& at, int compute_units) {

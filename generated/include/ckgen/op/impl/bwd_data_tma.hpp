@@ -35,6 +35,8 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
     template <class D>
     static conv::BwdDataTraits traits() {
         conv::BwdDataTraits traits = TmaFamily::traits<D>();
+        traits.m_per_block = conv::kTilePositions<D>;
+        traits.n_per_block = conv::kTileChannels<D>;
         traits.persistent = true;
         traits.resident = pipeline::tma_resident<D>;
         traits.consumers = pipeline::tma_consumers<D>;
@@ -84,7 +86,7 @@ private:
                                          p.out_image_bytes, Kernel::box_positions, p.tap_rows));
     }
 
-    // The weight as [group][K][taps * tap_columns], in boxes of tap_rows of K by 64 of a tap's channels; transposed as
+    // The weight as [group][K][taps * tap_columns], in boxes of tap_rows of K by 128 bytes of a tap's; transposed as
     // [group][taps][C][K], in boxes of a tile's columns by 128 bytes of K.
     template <class Kernel>
     static platform::BoxMap weight_of(const conv::BwdDataArgs& p, int32 tap_columns) {
@@ -112,7 +114,7 @@ private:
             box.column_bytes = box.channels * bytes;
             box.row_bytes = box.columns * box.column_bytes;
             box.image_bytes = box.row_bytes;
-            box.box_channels = 64;
+            box.box_channels = 128 / bytes;
             box.box_columns = p.tap_rows;
         }
         return box;

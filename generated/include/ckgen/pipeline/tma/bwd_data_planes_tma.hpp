@@ -6,7 +6,6 @@
 // registers, and the weight is a copy as in pipeline/tma/bwd_data_wavelet_tma.hpp. See pipeline/tma/tma_roles.hpp.
 #pragma once
 
-#include "ckgen/atom/plane_fragments.hpp"
 #include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/epilogue/wgmma_plane_store.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
@@ -83,6 +82,7 @@ struct PlanesTmaBwdDataCopies {
 
 template <class D>
 struct PlanesTmaBwdDataView : BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>> {
+    using Base = BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>>;
     static constexpr bool a_in_registers = kTransposesWeight<D>;
 
     // A row of A is an output channel.
@@ -91,7 +91,7 @@ struct PlanesTmaBwdDataView : BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogu
     static CKGEN_DEVICE void multiply(const platform::Thread& thread, uint32 a, uint32 b,
                                       float (&acc)[D::n_per_block / 2], bool accumulate) {
         if constexpr(a_in_registers)
-            multiply_registers<Steps>(thread, a, b, acc, accumulate);
+            Base::template multiply_registers<Steps>(thread, a, b, acc, accumulate);
         else
             multiply_lds<Steps>(a, b, acc, accumulate);
     }
@@ -108,18 +108,6 @@ private:
         for(int k = 0; k < Steps; ++k)
             atom::wgmma<T, D::n_per_block>(acc, a_tile.descriptor(step * k), b_tile.descriptor(step * k),
                                            accumulate || k > 0);
-    }
-    template <int Steps>
-    static CKGEN_DEVICE void multiply_registers(const platform::Thread& thread, uint32 a, uint32 b,
-                                                float (&acc)[D::n_per_block / 2], bool accumulate) {
-        uint32 fragments[Steps][4];
-        atom::PlaneFragments<D::k_per_block>(thread, a).load(fragments);
-        const atom::SwizzledTile<T, D::n_per_block, D::k_per_block> b_tile(b);
-        atom::wgmma_fence();  // after the loads
-        CKGEN_UNROLL
-        for(int k = 0; k < Steps; ++k)
-            atom::wgmma_of_registers<D::n_per_block>(acc, fragments[k], b_tile.k_major_descriptor(step * k),
-                                                     accumulate || k > 0);
     }
 };
 

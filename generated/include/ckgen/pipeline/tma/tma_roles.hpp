@@ -9,7 +9,7 @@
 //   Args, Tile (m_first, k_tiles), Store  the kernel's argument, a unit's part of the work, the epilogue
 //   schedule(), partials(), chunk()       of Args: the TileSchedule, the workspace, tiles of GEMM-K per f32 sum
 //   unit(args, u), tile(args, number)     the Tile of a unit, and the Tile of an output tile
-//   rows(args, tile)                      rows of the product
+//   has_row(args, tile, row)              true if a row of the tile is one of the product
 //   plans_ahead                           true if registers suffice to compute the next unit while products run
 //   steps(args), multiply<Steps>()        number of products of 32 bytes of GEMM-K per stage, and all of them
 //   Accumulator                           the rows and columns of a thread's results

@@ -23,7 +23,9 @@ struct WeightTmaView {
     static CKGEN_DEVICE Tile tile(const Args& args, int number) {
         return Tile::of_block<D>(args.problem, static_cast<uint32>(number));
     }
-    static CKGEN_DEVICE int rows(const Args& args, const Tile&) { return args.problem.m; }
+    static CKGEN_DEVICE bool has_row(const Args& args, const Tile& tile, int row) {
+        return tile.m_first + row < args.problem.m;
+    }
 
     struct Store : Epilogue {
         CKGEN_DEVICE Store(const platform::Thread& thread, const Args& args, const Tile& tile, int id)

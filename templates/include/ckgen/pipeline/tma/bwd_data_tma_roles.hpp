@@ -11,15 +11,17 @@
 //                        copies a tile of B, whose boxes of 64 columns have Rows rows
 #pragma once
 
+#include "ckgen/atom/plane_fragments.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
 #include "ckgen/pipeline/tma/tma_roles.hpp"
 
 namespace ckgen::pipeline {
 
 // True if the kernel reads a copy of the weight with the output channels innermost, in boxes of 128 bytes of them by
-// all columns of the tile: wgmma takes tf32 only from K-major operands in shared memory.
+// all columns of the tile: wgmma takes tf32 only from K-major operands in shared memory. Exchanged, threads load the
+// weight, which is then operand A, from the tensor's own order to registers.
 template <class D>
-inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4;
+inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4 && !kExchanges<D>;
 
 // As in pipeline/tma/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
 template <class D, class Copies>
@@ -79,9 +81,23 @@ struct BwdDataTmaView {
     static CKGEN_DEVICE Tile tile(const Args& args, int number) {
         return Tile::template of_tile<D>(args.problem, args.units, number);
     }
-    static CKGEN_DEVICE int rows(const Args&, const Tile& tile) { return tile.rows; }
+    static CKGEN_DEVICE bool has_row(const Args&, const Tile& tile, int row) { return tile.m_first + row < tile.rows; }
     static CKGEN_DEVICE uint32 weight_tile_bytes(const Args& args) {
         return static_cast<uint32>(args.problem.tap_rows) * 128;
+    }
+
+    // Multiplies an MN-major A of tf32, which the warpgroup's threads load to registers, by a K-major B.
+    template <int Steps>
+    static CKGEN_DEVICE void multiply_registers(const platform::Thread& thread, uint32 a, uint32 b,
+                                                float (&acc)[D::n_per_block / 2], bool accumulate) {
+        uint32 fragments[Steps][4];
+        atom::PlaneFragments<D::k_per_block>(thread, a).load(fragments);
+        const atom::SwizzledTile<typename D::Out, D::n_per_block, D::k_per_block> b_tile(b);
+        atom::wgmma_fence();  // after the loads
+        CKGEN_UNROLL
+        for(int k = 0; k < Steps; ++k)
+            atom::wgmma_of_registers<D::n_per_block>(acc, fragments[k], b_tile.k_major_descriptor(8 * k),
+                                                     accumulate || k > 0);
     }
 
     struct Store : Epilogue {

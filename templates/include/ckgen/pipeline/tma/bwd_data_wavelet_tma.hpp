@@ -1,11 +1,13 @@
 // Family wavelet_tma of backward data. Rows of the product are the positions of a sub-GEMM (conv/bwd_data_args.hpp).
 // They read consecutive output positions for every stride, so TMA's im2col mode is used with steps of 1 and one tensor
-// map per sub-GEMM. The weight is loaded in boxes of 64 output by 64 input channels of a tap. wgmma takes tf32 only
-// with both operands K-major: there the weight is a copy with the output channels innermost, in boxes of 32 of them by
-// all columns of the tile. See pipeline/tma/tma_roles.hpp.
+// map per sub-GEMM. The weight is loaded in boxes of output channels by 128 bytes of a tap's input channels. wgmma
+// takes tf32 from shared memory only with both operands K-major: there the weight is a copy with the output channels
+// innermost, in boxes of 32 of them by all columns of the tile. Or the operands are exchanged: rows of the product are
+// input channels, columns positions, and threads load the weight to registers. See pipeline/tma/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
+#include "ckgen/epilogue/wgmma_channel_store.hpp"
 #include "ckgen/epilogue/wgmma_input_store.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
 #include "ckgen/pipeline/tma/bwd_data_tma_roles.hpp"
@@ -28,9 +30,10 @@ struct WaveletTmaBwdDataCopies {
     using Args = WaveletTmaBwdDataArgs<D>;
     static constexpr int ndim = D::Layout::ndim;
     using Tile = conv::BwdDataTile<ndim>;
-    using Out = atom::SwizzledTile<typename D::Out, D::m_per_block, D::k_per_block>;
+    static constexpr int box_channels = 128 / static_cast<int>(sizeof(typename D::Out));
+    using Out = atom::SwizzledTile<typename D::Out, conv::kTilePositions<D>, D::k_per_block>;
     template <int Rows>
-    using Wei = atom::SwizzledTile<typename D::Out, Rows, 64>;
+    using Wei = atom::SwizzledTile<typename D::Out, Rows, box_channels>;
 
     // The first output position of the tile's rows under the last tap of its sub-GEMM; innermost first.
     struct Rows {
@@ -95,37 +98,68 @@ struct WaveletTmaBwdDataCopies {
                                        const Step& step) {
         const int weight_bytes = D::weight_rows > 0     ? 0
                                  : kTransposesWeight<D> ? D::n_per_block * 128
-                                                        : D::n_per_block * 2 * args.problem.tap_rows;
+                                                        : weight_boxes * 128 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
-        platform::tma_load_im2col<ndim>(ring.data(), args.out[tile.sub_gemm], ring.full(),
+        constexpr int out_byte = kExchanges<D> ? weight_boxes * Wei<D::k_per_block>::bytes : 0;  // operand A is first
+        platform::tma_load_im2col<ndim>(ring.data() + out_byte, args.out[tile.sub_gemm], ring.full(),
                                         tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
                                         step.offset);
+        const uint32 weight = ring.data() + (kExchanges<D> ? 0 : Out::bytes);
         if constexpr(kTransposesWeight<D>)
-            platform::tma_load_nd(ring.data() + Out::bytes, args.wei, ring.full(), step.channel, tile.n_first,
-                                  step.column, tile.group);
+            platform::tma_load_nd(weight, args.wei, ring.full(), step.channel, tile.n_first, step.column, tile.group);
         else if constexpr(D::weight_rows == 0)
-            copy_weight<D::k_per_block>(args, ring.data() + Out::bytes, ring.full(), tile, step);
+            copy_weight<D::k_per_block>(args, weight, ring.full(), tile, step);
     }
-    // Rows: distance from one box of 64 input channels to the next.
+    // Rows: distance from one box of input channels to the next.
     template <int Rows>
     static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
                                          const Step& step) {
         CKGEN_UNROLL
-        for(int j = 0; j < D::n_per_block / 64; ++j)
-            platform::tma_load_nd(target + j * Wei<Rows>::bytes, args.wei, full, step.column + 64 * j, step.channel,
-                                  tile.group, 0);
+        for(int j = 0; j < weight_boxes; ++j)
+            platform::tma_load_nd(target + j * Wei<Rows>::bytes, args.wei, full, step.column + box_channels * j,
+                                  step.channel, tile.group, 0);
     }
+
+private:
+    static constexpr int weight_boxes = conv::kTileChannels<D> / box_channels;
+};
+
+// The epilogue of an instance.
+template <class D, bool Exchanges = kExchanges<D>>
+struct InputStore {
+    using Type = epilogue::WgmmaInputStore<D>;
+};
+template <class D>
+struct InputStore<D, true> {
+    using Type = epilogue::WgmmaChannelStore<D>;
 };
 
 template <class D>
-struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, epilogue::WgmmaInputStore<D>> {
+struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, typename InputStore<D>::Type> {
     using Args = WaveletTmaBwdDataArgs<D>;
+    using Base = BwdDataTmaView<D, Args, typename InputStore<D>::Type>;
+    static constexpr bool a_in_registers = kExchanges<D>;
 
+    static CKGEN_DEVICE bool has_row(const Args& args, const typename Base::Tile& tile, int row) {
+        if constexpr(kExchanges<D>)  // the channels of a warpgroup have another order
+            return tile.n_first + row / 64 * 64 < args.problem.n;
+        else
+            return Base::has_row(args, tile, row);
+    }
     // A row of A is a position of the sub-GEMM, a row of B an output channel.
     static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / step; }
     template <int Steps>
-    static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
-                                      bool accumulate) {
+    static CKGEN_DEVICE void multiply(const platform::Thread& thread, uint32 a, uint32 b,
+                                      float (&acc)[D::n_per_block / 2], bool accumulate) {
+        if constexpr(kExchanges<D>)
+            Base::template multiply_registers<Steps>(thread, a, b, acc, accumulate);
+        else
+            multiply_lds<Steps>(a, b, acc, accumulate);
+    }
+
+private:
+    template <int Steps>
+    static CKGEN_DEVICE void multiply_lds(uint32 a, uint32 b, float (&acc)[D::n_per_block / 2], bool accumulate) {
         using T = typename D::ComputeA;
         constexpr atom::Major major = kTransposesWeight<D> ? atom::Major::k : atom::Major::mn;
         const atom::SwizzledTile<T, 64, D::k_per_block> a_tile(a);
@@ -135,7 +169,6 @@ struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, epilo
                                                                   weight_descriptor(b, step * k), accumulate || k > 0);
     }
 
-private:
     static constexpr int step = 32 / static_cast<int>(sizeof(typename D::Out));  // positions of a product
 
     static CKGEN_DEVICE uint64 weight_descriptor(uint32 b, int first) {
@@ -154,7 +187,7 @@ struct WaveletTmaBwdDataKernel
     using T = typename D::ComputeA;
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = D::Layout::ndim;
-    static constexpr int rows_per_copy = D::m_per_block;
+    static constexpr int rows_per_copy = conv::kTilePositions<D>;
     static constexpr int n_per_block = D::n_per_block;
     static constexpr int k_per_block = D::k_per_block;
     static constexpr bool transposes_weight = kTransposesWeight<D>;
