@@ -3,16 +3,17 @@
 python bench/torch_models.py LIBRARY MODEL:BATCH... [--type bf16|f32|tf32] [--format channels_last|contiguous]
 
 A model is one of timm, or with `tv:` before its name one of torchvision. One line of JSON per model: the median step of
-both in ms (rounds of five steps that alternate), the host's part, the same step as a CUDA graph, which does not wait
-for the host, the seconds of the first step, which times the candidates, and the relative difference of the parameters'
-gradients (median and worst; worst ones are of parameters whose gradient is zero but for rounding, such as biases before
-batch normalisation). Beside it, how far stock PyTorch's gradients are from those of full float32: some models are so
-sensitive to rounding that this is 1.
+both in ms (ten rounds of five steps that alternate), the host's part, their ratios in pairs of rounds, the same step as
+a CUDA graph, which does not wait for the host, the seconds of the first step, which times the candidates, and the
+relative difference of the parameters' gradients (median and worst; worst ones are of parameters whose gradient is zero
+but for rounding, such as biases before batch normalisation). Beside it, how far stock PyTorch's gradients are from
+those of full float32: some models are so sensitive to rounding that this is 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import statistics
@@ -29,7 +30,7 @@ import torch
 
 import ckgen.torch as ct
 
-ROUNDS, STEPS = 3, 5
+ROUNDS, STEPS = 10, 5
 
 
 def make(name: str) -> Any:
@@ -66,6 +67,24 @@ def timed(model: Any, images: Any, half: bool, steps: int) -> list[tuple[float, 
         host = time.perf_counter()
         torch.cuda.synchronize()
         found.append(((time.perf_counter() - begin) * 1e3, (host - begin) * 1e3))
+    return found
+
+
+def medians(rows: Sequence[Sequence[float]]) -> list[float]:
+    """The median of each column."""
+    return [round(statistics.median(column), 3) for column in zip(*rows, strict=True)]
+
+
+def in_rounds(model: Any, images: Any, half: bool, enabled: Any) -> tuple[list[list[float]], list[list[float]]]:
+    """The median milliseconds of a step, and of the host in it, of each round, stock and enabled. Both take turns in
+    going first, and their rounds are compared in pairs, because the speed of a host may change by a fifth within
+    seconds."""
+    found: tuple[list[list[float]], list[list[float]]] = ([], [])
+    for number in range(ROUNDS):
+        for ours in (False, True) if number % 2 == 0 else (True, False):
+            with enabled if ours else contextlib.nullcontext():
+                timed(model, images, half, 1)
+                found[ours].append(medians(timed(model, images, half, STEPS)))
     return found
 
 
@@ -133,14 +152,9 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
     step(model, images, half)
     found, first = gradients(model), time.perf_counter() - begin
     enabled.end()
-    stock, ours = [], []
-    timed(model, images, half, 2)
-    for _ in range(ROUNDS):
-        stock += timed(model, images, half, STEPS)
-        with enabled:
-            timed(model, images, half, 1)
-            ours += timed(model, images, half, STEPS)
-    times = [[round(statistics.median(column), 2) for column in zip(*rows, strict=True)] for rows in (stock, ours)]
+    stock, ours = in_rounds(model, images, half, enabled)
+    ratios = [[s / o for s, o in zip(*pair, strict=True)] for pair in zip(stock, ours, strict=True)]
+    times = [medians(rounds) for rounds in (stock, ours)]
     return {
         "model": name,
         "batch": batch,
@@ -148,8 +162,9 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         "format": "channels_last" if last else "contiguous",
         "stock_ms": times[0][0],
         "enabled_ms": times[1][0],
-        "ratio": round(times[0][0] / times[1][0], 3),
+        "ratio": medians(ratios)[0],
         "host_ms": [times[0][1], times[1][1]],
+        "host_ratio": medians(ratios)[1],
         **as_graphs(model, images, half, enabled),
         "first_step_s": round(first, 1),
         "gradients_apart": apart(known, found),

@@ -170,9 +170,9 @@ DATA_TF32_BUGS = {
         STEPS,
     ),
     "rows-in-another-order-than-their-results": Bug(
-        "wgmma_plane_store.hpp",
-        "offset(row, atom::PlaneRows::slot(id_, half))",
-        "offset(row, atom::PlaneRows::slot(id_, 1 - half))",
+        "plane_words.hpp",
+        "offset(row, atom::PlaneRows::slot(id, half))",
+        "offset(row, atom::PlaneRows::slot(id, 1 - half))",
         (),
         STEPS,
     ),
