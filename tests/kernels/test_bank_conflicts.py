@@ -52,7 +52,8 @@ def lds_classes(*families: str) -> tuple[Instance, ...]:
             layout = "NHWGK/GKYXC/NHWGC" if instance.a_k_major else "NHWGC/GKYXC/NHWGK"
             dtype = "f16" if instance.elem_bytes == 2 else "f32"
             spec = "Default" if instance.channels_last else instance.conv_spec
-            alike = replace(instance, layout=layout, dtype=dtype, conv_spec=spec, generic=False, exchange=False)
+            exchange = instance.exchange and instance.a_k_major
+            alike = replace(instance, layout=layout, dtype=dtype, conv_spec=spec, generic=False, exchange=exchange)
             classes.setdefault(alike, instance)
     return tuple(classes.values())
 
@@ -152,11 +153,13 @@ def test_hopper_has_no_conflict(hopper: Counting) -> None:
         elif instance.family == "halo":
             assert files == {"pipeline/halo/bwd_data_halo.hpp", "pipeline/halo/bwd_data_halo_math.hpp"}, instance.name
         else:
-            written = "input" if instance.channels_last else "plane"
+            written = "channel" if instance.exchange else "input" if instance.channels_last else "plane"
             expected = {f"epilogue/wgmma_{written}_store.hpp"}
             if instance.elem_bytes == 4:
-                loaded = set() if instance.channels_last else {"atom/plane_fragments.hpp"}
-                expected |= {"load/weight_copy.hpp"} | loaded
+                copied = set() if instance.exchange else {"load/weight_copy.hpp"}
+                through_registers = instance.exchange or not instance.channels_last
+                loaded = {"atom/plane_fragments.hpp", "epilogue/plane_words.hpp"} if through_registers else set()
+                expected |= copied | loaded
             assert files == expected, instance.name
 
 

@@ -189,7 +189,7 @@ BUGS = {
         STEPS,
     ),
     "a-map-of-too-many-rows": Bug(
-        "op/impl/tma_family.hpp",
+        "op/impl/bwd_data_boxes.hpp",
         "box.rows = p.out_length[0];",
         "box.rows = p.out_length[0] + 1;",
         ("global read of", "out of bounds", f"a copy at {KERNEL}"),

@@ -4,6 +4,7 @@
 
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
+#include "ckgen/op/impl/bwd_data_boxes.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/bwd_data_depthwise_tma.hpp"
 

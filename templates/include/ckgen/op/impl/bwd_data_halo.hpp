@@ -3,6 +3,7 @@
 
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
+#include "ckgen/op/impl/bwd_data_boxes.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/halo/bwd_data_halo.hpp"
 
