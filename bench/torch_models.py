@@ -153,7 +153,8 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
     found, first = gradients(model), time.perf_counter() - begin
     enabled.end()
     stock, ours = in_rounds(model, images, half, enabled)
-    ratios = [[s / o for s, o in zip(*pair, strict=True)] for pair in zip(stock, ours, strict=True)]
+    pairs = zip(stock, ours, strict=True)
+    ratio, host_ratio = medians([[s / o for s, o in zip(*pair, strict=True)] for pair in pairs])
     times = [medians(rounds) for rounds in (stock, ours)]
     return {
         "model": name,
@@ -162,9 +163,9 @@ def measure(library: str, name: str, batch: int, kind: str, last: bool, cache: s
         "format": "channels_last" if last else "contiguous",
         "stock_ms": times[0][0],
         "enabled_ms": times[1][0],
-        "ratio": medians(ratios)[0],
+        "ratio": ratio,
         "host_ms": [times[0][1], times[1][1]],
-        "host_ratio": medians(ratios)[1],
+        "host_ratio": host_ratio,
         **as_graphs(model, images, half, enabled),
         "first_step_s": round(first, 1),
         "gradients_apart": apart(known, found),

@@ -30,7 +30,7 @@ public:
     static constexpr int lds_bytes = most_lines * line_bytes / 4;  // per warp
 
     // `id` counts the threads that have the tile's rows; `lds` is the address of the warp's memory, beside that of the
-    // other warps of the warpgroup. A lane computes the addresses of the positions of which its warp stores lines.
+    // other warps of the warpgroup. Each lane computes the address of one position per run for its warp.
     CKGEN_DEVICE WgmmaChannelStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
                                    const Tile& tile, int id, int lds)
         : thread_(thread), args_(args), units_(units), tile_(tile), id_(id % 128), lds_(lds - id_ / 32 * lds_bytes),

@@ -147,7 +147,8 @@ struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, typen
         else
             return Base::has_row(args, tile, row);
     }
-    // A row of A is a position of the sub-GEMM, a row of B an output channel.
+    // A row of A is a position of the sub-GEMM (exchanged: an input channel), a column of A and a row of B an output
+    // channel.
     static CKGEN_DEVICE int steps(const Args& args) { return args.problem.tap_rows / step; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(const platform::Thread& thread, uint32 a, uint32 b,
