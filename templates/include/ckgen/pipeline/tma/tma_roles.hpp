@@ -36,6 +36,7 @@ struct TmaRoles {
     using Args = typename View::Args;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr bool waits_for_previous = true;
     static constexpr int resident = tma_resident<D>;
     static constexpr bool pingpong = tma_consumers<D> > 1;
     // Two math warpgroups with 128 accumulators each need more registers than an even share.
@@ -49,6 +50,7 @@ struct TmaRoles {
             platform::fence_mbarrier_init();
         }
         thread.barrier();
+        platform::pdl_wait();
         // The grid barrier is in each branch: after the join ptxas would limit both roles to the load role's registers.
         const bool meets = platform::kGridBarrier && needs_fixup(args);
         if(id < 128) {
@@ -56,6 +58,7 @@ struct TmaRoles {
                 platform::setmaxnreg_dec<40>();
             if(thread.uniform(id / 32) == 0)
                 LoadRole::run(thread, args, ring);
+            platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
             if(meets)
                 platform::grid_barrier();
         } else {
