@@ -30,7 +30,8 @@ template <class D>
 inline constexpr int tma_resident =
     2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * (D::acc_registers + 40) <= 65536 ? 2 : 1;
 
-// LoadRole: run(thread, args, ring), which one warp executes.
+// Both roles wait for the previous kernel when they have computed their first unit's part of the work.
+// LoadRole: run(thread, args, ring), which one warp executes, and prefetch_maps(args), the maps of the first loads.
 template <class D, class View, class LoadRole>
 struct TmaRoles {
     using Args = typename View::Args;
@@ -49,8 +50,9 @@ struct TmaRoles {
             init_barriers(ring);
             platform::fence_mbarrier_init();
         }
+        if(id == 32)
+            LoadRole::prefetch_maps(args);
         thread.barrier();
-        platform::pdl_wait();
         // The grid barrier is in each branch: after the join ptxas would limit both roles to the load role's registers.
         const bool meets = platform::kGridBarrier && needs_fixup(args);
         if(id < 128) {
