@@ -15,7 +15,7 @@ struct BwdDataReduceKernel {
     static constexpr int launch_threads = 128;
     static constexpr int width = D::c_m_major ? 1 : min_of(4, D::c_vector);  // neighbouring channels per thread
     static constexpr int lds_bytes = 16;                                     // unused; an empty array would not be C++
-    static constexpr bool overlaps_previous = true;
+    static constexpr bool waits_for_previous = true;
 
     // Number of positions of all images and groups.
     static CKGEN_HD int64 rows_of(const conv::BwdDataArgs& args) {

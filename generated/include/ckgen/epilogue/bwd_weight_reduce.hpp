@@ -14,7 +14,7 @@ struct BwdWeightReduceKernel {
     static constexpr int launch_threads = kReduceThreads;
     static constexpr int width = D::c_channels_last ? min_of(4, D::c_vector) : 1;  // neighbouring channels per thread
     static constexpr int lds_bytes = launch_threads * 16;
-    static constexpr bool overlaps_previous = true;
+    static constexpr bool waits_for_previous = true;
 
     static CKGEN_HD int64 elements_of(const conv::BwdWeightArgs& args) { return args.groups * args.wei_group_elements; }
     static uint32 blocks_of(const conv::BwdWeightArgs& args) {

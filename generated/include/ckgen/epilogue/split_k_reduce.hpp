@@ -101,7 +101,7 @@ struct SplitKReduceKernel {
     using Args = SplitKReduceArgs;
     static constexpr int launch_threads = kReduceThreads;
     static constexpr int lds_bytes = launch_threads * 16;
-    static constexpr bool overlaps_previous = true;
+    static constexpr bool waits_for_previous = true;
 
     // Elements of a workgroup.
     static CKGEN_HD int elements_of(const Args& args) { return launch_threads / args.lanes * args.width; }

@@ -40,6 +40,7 @@ public:
     using T = typename D::Out;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr bool waits_for_previous = true;
     static constexpr conv::DepthwiseBoxLimits limits{D::n_per_block, taps, rows, positions, warps, ring_bytes};
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
@@ -50,6 +51,7 @@ public:
             platform::fence_mbarrier_init();
         }
         thread.barrier();
+        platform::pdl_wait();
         if(id >= load_threads)
             DepthwiseTmaBwdDataKernel(args, thread, id - load_threads).compute(ring);
         else if(id == 0)
@@ -78,6 +80,7 @@ private:
                                   tile.column + args.problem.pad[1] - (taps - 1),
                                   tile.row + args.problem.pad[0] - (rows - 1), tile.image);
         }
+        platform::pdl_launch_dependents();
     }
 
     CKGEN_DEVICE DepthwiseTmaBwdDataKernel(const Args& args, const platform::Thread& thread, int id)

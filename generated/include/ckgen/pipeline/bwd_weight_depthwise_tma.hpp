@@ -55,6 +55,7 @@ public:
     static constexpr int groups = D::n_per_block;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr bool waits_for_previous = true;
     static constexpr conv::HaloLimits limits{8,         pitch,     ring_stages, lds_bytes, false, false,
                                              lds_bytes, 48 * 1024, part_taps,   part_rows, warps};
 
@@ -68,6 +69,7 @@ public:
         }
         platform::fence_proxy_async();
         thread.barrier();
+        platform::pdl_wait();
         if(id >= load_threads)
             DepthwiseTmaKernel(args, rings, thread, id - load_threads).multiply_all(tile);
         else if(id == 0)

@@ -71,6 +71,7 @@ void load_matrices_transposed(uint32 address, uint32 (&r)[4], Site site = Site::
 void load_matrices(uint32 address, uint32 (&r)[4], Site site = Site::here());
 // The host has no cache to prefetch to.
 inline void prefetch_sector(const void*) {}
+inline void prefetch_map(const TensorMap&) {}
 
 // Runs `execute(payloads)` once for a group of `lanes` neighbouring threads that includes this one, when all have
 // arrived. `lanes` divides the workgroup. Like Thread::collective, for groups other than a logical wave.

@@ -4,14 +4,15 @@
 
 namespace ckgen::platform {
 
-// True for kernels with the member `overlaps_previous`: they may begin before the previous kernel has ended.
+// True for kernels with the member `waits_for_previous`: they may begin before the previous kernel of their stream has
+// ended, and run() calls pdl_wait() in all threads before it accesses global memory.
 template <class Kernel, class = void>
-struct OverlapsPrevious {
+struct WaitsForPrevious {
     static constexpr bool value = false;
 };
 template <class Kernel>
-struct OverlapsPrevious<Kernel, decltype(static_cast<void>(Kernel::overlaps_previous))> {
-    static constexpr bool value = Kernel::overlaps_previous;
+struct WaitsForPrevious<Kernel, decltype(static_cast<void>(Kernel::waits_for_previous))> {
+    static constexpr bool value = Kernel::waits_for_previous;
 };
 
 // True for kernels with a fixup: needs_fixup(args) is true if all workgroups must run fixup() after all have run the

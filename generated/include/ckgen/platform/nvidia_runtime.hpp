@@ -33,27 +33,48 @@ inline int current_device() {
     return -1;
 }
 
-// Programmatic dependent launch: the kernel begins while the previous one ends, and itself waits for that one's
-// results. Only code for compute capability 9.0 and above has the instruction that waits. Code for an older
-// architecture may run on a newer GPU, so this queries the loaded kernel.
+// Programmatic dependent launch: a kernel begins while the previous one ends, and itself waits for that end. Only code
+// for compute capability 9.0 and above has the instruction that waits. Code for an older architecture may run on a
+// newer GPU, so this queries the loaded kernel.
 inline bool waits_by_itself(KernelEntry entry) {
     cudaFuncAttributes attributes{};
     check_cuda(cudaFuncGetAttributes(&attributes, entry), "cudaFuncGetAttributes");
     return attributes.ptxVersion >= 90;
 }
 
-// Requests a kernel's shared memory; returns waits_by_itself() if that matters. Both are facts of a kernel on a device,
-// and asking for them takes as long as a launch, so each thread asks once.
-inline bool made_ready(KernelEntry entry, int lds_bytes, bool overlaps_previous) {
-    thread_local std::map<std::pair<KernelEntry, int>, bool> known;
+// Shared memory of which no two workgroups fit a multiprocessor, which has 228 KiB.
+inline constexpr int kAloneBytes = 114 * 1024;
+
+// What a kernel needs to be launched. Both are facts of a kernel on a device, and asking for them takes as long as a
+// launch, so each thread asks once.
+struct LaunchNeeds {
+    bool overlaps;    // it may begin before the previous kernel has ended
+    int alone_bytes;  // at least its shared memory, so that a multiprocessor holds one workgroup
+};
+
+template <class Kernel>
+LaunchNeeds launch_needs(KernelEntry entry) {
+    thread_local std::map<std::pair<KernelEntry, int>, LaunchNeeds> known;
     const std::pair<KernelEntry, int> key{entry, current_device()};
     const auto found = known.find(key);
     if(found != known.end())
         return found->second;
-    if(lds_bytes > 48 * 1024)  // more must be requested
-        check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, lds_bytes),
+    LaunchNeeds needs{};
+    needs.overlaps = WaitsForPrevious<Kernel>::value && waits_by_itself(entry);
+    needs.alone_bytes = needs.overlaps && Kernel::lds_bytes < kAloneBytes ? kAloneBytes : Kernel::lds_bytes;
+    if(needs.alone_bytes > 48 * 1024)  // more must be requested
+        check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, needs.alone_bytes),
                    "cudaFuncSetAttribute");
-    return known[key] = overlaps_previous && waits_by_itself(entry);
+    return known[key] = needs;
+}
+
+// Multiprocessors of the current device. Without a device (a build machine that only plans) the number of an H100.
+inline int compute_units() {
+    int device = 0;
+    int units = 0;
+    const bool known = cudaGetDevice(&device) == cudaSuccess &&
+                       cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
+    return known ? units : 132;
 }
 
 // The host platform checks accesses against `regions`; a GPU has its own page tables.
@@ -61,22 +82,26 @@ template <class Kernel, class Regions>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions&, Stream stream) {
     typename Kernel::Args copy = args;
     void* pointers[] = {&copy};
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    bool needed = made_ready(entry, Kernel::lds_bytes, OverlapsPrevious<Kernel>::value);
-    if constexpr(HasFixup<Kernel>::value) {
-        attribute.id = cudaLaunchAttributeCooperative;
-        attribute.val.cooperative = 1;
-        needed = Kernel::needs_fixup(args);
-    }
+    const LaunchNeeds needs = launch_needs<Kernel>(entry);
+    cudaLaunchAttribute attributes[2] = {};
     cudaLaunchConfig_t config{};
+    if(needs.overlaps) {
+        cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if constexpr(HasFixup<Kernel>::value)
+        if(Kernel::needs_fixup(args)) {
+            cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+            attribute.id = cudaLaunchAttributeCooperative;
+            attribute.val.cooperative = 1;
+        }
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(Kernel::launch_threads);
-    config.dynamicSmemBytes = Kernel::lds_bytes;
+    // Workgroups that begin early would share the multiprocessors that are idle then, while others have none.
+    config.dynamicSmemBytes = blocks <= static_cast<uint32>(compute_units()) ? needs.alone_bytes : Kernel::lds_bytes;
     config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = needed ? 1 : 0;
+    config.attrs = attributes;
     check_cuda(cudaLaunchKernelExC(&config, entry, pointers), "cudaLaunchKernel");
     check_cuda(cudaGetLastError(), "kernel launch");
 }
@@ -106,15 +131,6 @@ inline std::string kernel_reason(KernelEntry entry, int lds_bytes) {
         return "[lds] the kernel needs " + std::to_string(lds_bytes) + " bytes of LDS, " + name + " has " +
                std::to_string(lds_limit) + " for a workgroup";
     return {};
-}
-
-// Multiprocessors of the current device. Without a device (a build machine that only plans) the number of an H100.
-inline int compute_units() {
-    int device = 0;
-    int units = 0;
-    const bool known = cudaGetDevice(&device) == cudaSuccess &&
-                       cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
-    return known ? units : 132;
 }
 
 inline void* allocate(std::size_t bytes) {

@@ -83,6 +83,10 @@ CKGEN_DEVICE void bulk_load(uint32 target, const void* source, int bytes, uint32
         "l"(source), "r"(bytes), "r"(barrier)
         : "memory");
 }
+// Prefetches a tensor map, which is a parameter of the kernel. PTX ISA 9.0, 9.7.9.16 (prefetch).
+CKGEN_DEVICE void prefetch_map(const TensorMap& map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 // Prefetches the 32 bytes around an address to the second-level cache.
 CKGEN_DEVICE void prefetch_sector(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
 CKGEN_DEVICE Vec<uint32, 2> lds_load_8_bytes(uint32 address) {

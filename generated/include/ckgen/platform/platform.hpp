@@ -19,7 +19,7 @@
 //   kLaneMasks         true if a branch on which the lanes of a wave differ keeps a mask of lanes in scalar registers:
 //                      then nested branches spill
 //   kLoadedHalves      number of LDS ring halves that a load wave holds in registers before it writes them, 1 or 2
-//   pdl_wait()         kernels with `overlaps_previous` call it before they read results of an earlier kernel
+//   pdl_wait()         waits for the end of the previous kernel; see WaitsForPrevious in platform/kernel_traits.hpp
 // and to host code (not in a device pass):
 //   launch<Kernel>()   starts a grid, throws LaunchError
 //   compute_units()    number of compute units of the current device

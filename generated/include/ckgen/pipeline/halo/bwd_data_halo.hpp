@@ -23,6 +23,7 @@ struct HaloBwdDataKernel {
     using T = typename D::Out;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr bool waits_for_previous = true;
     static constexpr int load_threads = D::launch_threads - D::block_size;
     static constexpr conv::HaloLimits limits = Shape::limits;
     static constexpr int side = Shape::side, taps = Shape::taps;
@@ -44,6 +45,7 @@ struct HaloBwdDataKernel {
                                       share.window * window, args.taps[1].first,
                                       walk.step * g.rows + args.taps[0].first, walk.image);
             }
+            platform::pdl_launch_dependents();
         }
     };
 
@@ -133,6 +135,7 @@ struct HaloBwdDataKernel {
             platform::fence_mbarrier_init();
         }
         thread.barrier();
+        platform::pdl_wait();
         if(id < load_threads) {
             platform::setmaxnreg_dec<40>();
             if(id == 0)

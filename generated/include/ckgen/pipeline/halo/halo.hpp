@@ -26,6 +26,7 @@ struct HaloKernel {
     using Wei = typename D::Wei;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr bool waits_for_previous = true;
     static constexpr int in_channels = 64;
     static constexpr int out_channels = D::out_pitch / 2;
     static constexpr conv::HaloLimits limits{D::k_per_block, D::out_pitch, D::stages, D::lds_bytes};
@@ -251,6 +252,7 @@ struct HaloKernel {
         }
         platform::fence_proxy_async();
         thread.barrier();
+        platform::pdl_wait();
         if(id < load_threads) {
             if constexpr(moves_registers)
                 platform::setmaxnreg_dec<40>();

@@ -33,6 +33,7 @@ struct HaloWgmmaKernel {
     using Wei = typename D::Wei;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr bool waits_for_previous = true;
     static constexpr int in_channels = 64;
     // A stage has the output's channels in rows of 64 or 32; a remainder of 8 has rows of its own.
     static constexpr int out_channels = D::m_per_block < 64 ? 32 : 64;
@@ -351,6 +352,7 @@ struct HaloWgmmaKernel {
         }
         platform::fence_proxy_async();
         thread.barrier();
+        platform::pdl_wait();
         if(id < load_threads) {
             if constexpr(moves_registers)
                 platform::setmaxnreg_dec<56>();

@@ -53,6 +53,7 @@ struct PlanesTmaBwdDataCopies {
         CKGEN_DEVICE void advance(const Args& args, const Tile&) { channel += args.problem.tap_rows; }
     };
 
+    static CKGEN_DEVICE const platform::TensorMap& first_map(const Args& args) { return args.out; }
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
                                        const Step& step) {
         const int weight_bytes = D::weight_rows > 0     ? 0

@@ -6,6 +6,7 @@
 //   Args, Tile           the kernel's argument, a unit's part of the work
 //   Rows(args, tile)     where the rows of a tile begin
 //   Step(args, tile)     a tile of GEMM-K; advance(args, tile) moves to the next
+//   first_map(args)      the map of the first sub-GEMM's output
 //   copy_tile(args, ring, tile, rows, step)
 //                        copies the operands of a stage, B only if it does not stay
 //   copy_weight<Rows>(args, target, barrier, tile, step)
@@ -30,10 +31,15 @@ struct BwdDataTmaLoadRole {
     using Args = typename Copies::Args;
     using Tile = typename Copies::Tile;
 
+    static CKGEN_DEVICE void prefetch_maps(const Args& args) {
+        platform::prefetch_map(Copies::first_map(args));
+        platform::prefetch_map(args.wei);
+    }
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
         const conv::UnitRun run = tma_units<D>(thread, args.units.schedule);
         TmaWeight weight;
+        bool waited = false;
         for(int u = run.first; u < run.end; u += run.step) {
             const Tile tile = Tile::template of_unit<D>(args.problem, args.units, u);
             if(tile.k_tiles == 0)
@@ -43,6 +49,9 @@ struct BwdDataTmaLoadRole {
                 platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
             const typename Copies::Rows rows(args, tile);
             typename Copies::Step step(args, tile);
+            if(!waited)
+                platform::pdl_wait();
+            waited = true;
             for(int k = 0; k < tile.k_tiles; ++k, ring.next(), step.advance(args, tile)) {
                 if constexpr(D::weight_rows > 0)
                     if(changes && leader)

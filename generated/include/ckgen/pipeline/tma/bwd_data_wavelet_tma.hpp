@@ -95,6 +95,7 @@ struct WaveletTmaBwdDataCopies {
         }
     };
 
+    static CKGEN_DEVICE const platform::TensorMap& first_map(const Args& args) { return args.out[0]; }
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
                                        const Step& step) {
         const int weight_bytes = D::weight_rows > 0     ? 0

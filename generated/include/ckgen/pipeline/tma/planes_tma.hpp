@@ -22,6 +22,10 @@ template <class D>
 struct PlanesTmaLoadRole {
     using Args = PlanesTmaArgs<D>;
 
+    static CKGEN_DEVICE void prefetch_maps(const Args& args) {
+        platform::prefetch_map(args.out);
+        platform::prefetch_map(args.in);
+    }
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
         const conv::UnitRun run = tma_units<D>(thread, args.problem.schedule);
@@ -29,6 +33,8 @@ struct PlanesTmaLoadRole {
             const auto tile = conv::BwdWeightTile::of_unit<D>(args.problem, u);
             int image = tile.k_tile_first / args.image_tiles;
             int position = (tile.k_tile_first - image * args.image_tiles) * D::k_per_block;
+            if(u == run.first)
+                platform::pdl_wait();
             for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
                 platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
                 if(leader)

@@ -223,6 +223,7 @@ public:
     CKGEN_DEVICE void run() {
         TmaUnits<D, View> units(this->thread_, args_);
         typename View::Tile next = units.first(args_);
+        platform::pdl_wait();
         for(; units.more(); units.advance()) {
             const typename View::Tile tile = next;
             this->release_weight(tile);
@@ -282,6 +283,7 @@ public:
         int owner = 0;  // the consumer of the unit
         TmaUnits<D, View> units(this->thread_, args_);
         typename View::Tile next = units.first(args_);
+        platform::pdl_wait();
         for(; units.more(); units.advance()) {
             const typename View::Tile tile = next;
             const bool mine = owner == consumer_;

@@ -31,12 +31,14 @@ template <class D>
 inline constexpr int tma_resident =
     2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * (D::acc_registers + 40) <= 65536 ? 2 : 1;
 
-// LoadRole: run(thread, args, ring), which one warp executes.
+// Both roles wait for the previous kernel when they have computed their first unit's part of the work.
+// LoadRole: run(thread, args, ring), which one warp executes, and prefetch_maps(args), the maps of the first loads.
 template <class D, class View, class LoadRole>
 struct TmaRoles {
     using Args = typename View::Args;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
+    static constexpr bool waits_for_previous = true;
     static constexpr int resident = tma_resident<D>;
     static constexpr bool pingpong = tma_consumers<D> > 1;
     // Two math warpgroups with 128 accumulators each need more registers than an even share.
@@ -49,6 +51,8 @@ struct TmaRoles {
             init_barriers(ring);
             platform::fence_mbarrier_init();
         }
+        if(id == 32)
+            LoadRole::prefetch_maps(args);
         thread.barrier();
         // The grid barrier is in each branch: after the join ptxas would limit both roles to the load role's registers.
         const bool meets = platform::kGridBarrier && needs_fixup(args);
@@ -57,6 +61,7 @@ struct TmaRoles {
                 platform::setmaxnreg_dec<40>();
             if(thread.uniform(id / 32) == 0)
                 LoadRole::run(thread, args, ring);
+            platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
             if(meets)
                 platform::grid_barrier();
         } else {

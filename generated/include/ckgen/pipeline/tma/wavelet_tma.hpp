@@ -31,6 +31,10 @@ struct WaveletTmaLoadRole {
     static constexpr int a_blocks = D::m_per_block / box_channels;
     static constexpr int b_blocks = D::n_per_block / box_channels;
 
+    static CKGEN_DEVICE void prefetch_maps(const Args& args) {
+        platform::prefetch_map(args.out);
+        platform::prefetch_map(args.in);
+    }
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
         const conv::UnitRun run = tma_units<D>(thread, args.problem.schedule);
@@ -42,6 +46,8 @@ struct WaveletTmaLoadRole {
                 columns[j].seek(args, tile, tile.n_first + j * box_channels);
             const int out_column = tile.group * args.out_group_columns + tile.m_first;
             Position position(args, tile.k_tile_first * D::k_per_block);
+            if(u == run.first)
+                platform::pdl_wait();
             for(int k = 0; k < tile.k_tiles; ++k, ring.next(), position.advance(args)) {
                 platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
                 if(leader)
