@@ -64,7 +64,7 @@ DERIVED = (
     Value(
         "groups_per_block",
         "Groups whose channels one workgroup of family halo has beside each other.",
-        f"{CHANNELS} // n_per_block",
+        f"{CHANNELS} // n_per_block * groups_to_merge",
     ),
     # The rows of the atom, or fewer if two taps share it; in backward data, the columns per warp.
     Value(
@@ -78,13 +78,13 @@ DERIVED = (
         "Parts into which the positions of a step are dealt: units x shares warps do the matrix work.",
         f"k_per_block // {ATOM[2]}",
     ),
-    Value("out_pitch", "Bytes of an output position in shared memory.", "groups_per_block * m_per_block * 2"),
+    Value("out_pitch", "Bytes of an output position in shared memory.", f"{CHANNELS} // n_per_block * m_per_block * 2"),
     Value(
         "lds_products_bytes",
         "Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in"
         " backward data.",
         f"0 if a_k_major or m_per_xdl == {WGMMA_ROWS}"
-        " else shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4",
+        " else shares * out_pitch // 2 * (9 * n_per_block + 4) * 4",
     ),
     WAVE,
 )
@@ -141,20 +141,37 @@ class Halo(BulkCopy):
                 problem.strides[0] == 2 and any(d % 2 == 0 for d in problem.dilations)
             ):
                 return False
-            return problem.k == problem.c == instance.n_per_block
+            merged = instance.groups_to_merge
+            return problem.k == problem.c == instance.n_per_block // merged and problem.groups % merged == 0
         if instance.m_per_xdl == WGMMA_ROWS and max(problem.strides) > 1:
             return False
-        beside = problem.c == instance.n_per_block and problem.k == instance.m_per_block
+        sizes = problem.c * instance.groups_to_merge, problem.k * instance.groups_to_merge
+        beside = sizes == (instance.n_per_block, instance.m_per_block)
         return beside or instance.n_per_block == CHANNELS
 
     def coverage(self, instance: Fields) -> Coverage:
         """All taps. A tile of backward weight reads few values, so that its products take longer; backward data reads
         and writes each position once."""
         if instance.a_k_major:
-            return Coverage(instance.k_per_block, CHANNELS, 2 * CHANNELS, all_taps=True, all_groups=True)
+            return Coverage(
+                instance.k_per_block,
+                CHANNELS,
+                2 * CHANNELS,
+                all_taps=True,
+                all_groups=True,
+                groups=instance.groups_to_merge,
+            )
         m = instance.m_per_block
         read = CHANNELS + m * (CHANNELS // instance.n_per_block)
-        return Coverage(m, CHANNELS, read, macs=m * CHANNELS, all_taps=True, all_groups=True)
+        return Coverage(
+            m,
+            CHANNELS,
+            read,
+            macs=m * CHANNELS,
+            all_taps=True,
+            all_groups=True,
+            groups=instance.groups_to_merge,
+        )
 
     def splits(self, operation: str) -> bool:
         return operation == BWD_WEIGHT
@@ -168,5 +185,6 @@ HALO = Halo(
     summary="Hopper's for 3x3 filters of few channels",
     operations=(BWD_WEIGHT, BWD_DATA),
     own_sums=(BWD_DATA,),
+    merges_groups=(BWD_WEIGHT, BWD_DATA),
     widths={BWD_WEIGHT: reads_units(4), BWD_DATA: in_units},  # four weights are 16 bytes of f32
 )

@@ -28,13 +28,26 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="halo-data-vectors",
         scope="domain",
-        condition="a_vector == 8 and b_vector == 8 and c_vector == 8",
-        sentence="A, B and C have units of 8 channels",
+        condition="a_vector == 8 and b_vector * groups_to_merge == 8 and c_vector == 8",
+        sentence="A and C have units of 8 channels, B of the channels of a group, at most 8",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out: halo of backward data has 8x8x8 only",
+        help="leave `vector` out: halo of backward data has 8x8x8 only, with 2 merged groups 8x4x8",
         reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),
+    ),
+    Rule(
+        id="halo-groups-to-merge",
+        scope="tile",
+        condition="groups_to_merge == 1 or (groups_to_merge == 2 and m_per_block == 8 and n_per_block == 8)",
+        sentence="two groups may be merged with a tile of 8x8",
+        message="{groups_to_merge} merged groups with a tile of {m_per_block}x{n_per_block}",
+        help="use the tile 8x8 with `groups_to_merge: 2` for groups of 4 channels, or leave `groups_to_merge` out",
+        reason=(
+            "Groups of 4 channels are half of what the matrix atom multiplies; groups of 8 or more fill it by"
+            " themselves. Weights are written in fours."
+        ),
+        blame=("groups_to_merge", "tile"),
     ),
     Rule(
         id="halo-stages",

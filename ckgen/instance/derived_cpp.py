@@ -114,9 +114,17 @@ def _derived_struct(prefix: str, families: list[Family]) -> DerivedStruct:
     fields = tuple(
         sorted(name for name in ordered if name not in (*formulas.names, "a_k_major", "b_k_major", "c_m_major"))
     )
-    keys = "WithExchange<Config>" if families[0].exchanges else "Config"
-    base = "WithOptionalKeys<Config>" if families[0].lds_keys else keys
-    return DerivedStruct(f"{prefix}Derived", base, tuple(family.name for family in families), fields, values)
+    return DerivedStruct(f"{prefix}Derived", _base(families[0]), tuple(family.name for family in families), fields, values)
+
+
+def _base(family: Family) -> str:
+    """The C++ struct of an instance with the optional keys of its family, which `config` may leave out."""
+    if family.lds_keys:
+        return "WithOptionalKeys<Config>"
+    base = "Config"
+    for wrapper, given in (("WithExchange", family.exchanges), ("WithGroupsToMerge", family.merges_groups)):
+        base = f"{wrapper}<{base}>" if given else base
+    return base
 
 
 def _text(node: ast.expr) -> str:

@@ -8,8 +8,9 @@
 namespace ckgen::conv {
 namespace {
 
-// Takes filters of 3x3; strides of 1, or of 2 with taps of both residues; groups with exactly the tile's channels.
-std::string check_halo(const BwdDataTraits& t, const Problem& p) {
+// Takes filters of 3x3; strides of 1, or of 2 with taps of both residues; groups, after merging, with exactly the
+// tile's channels. `merged`: set if the instance merges groups.
+std::string check_halo(const BwdDataTraits& t, const Problem& p, const MergedInputGroups& merged) {
     for(int d = 0; d < p.ndim; ++d) {
         if(p.wei.lengths[3 + d] != kHaloTaps)
             return refuse("halo-filter",
@@ -29,6 +30,9 @@ std::string check_halo(const BwdDataTraits& t, const Problem& p) {
                                          number(p.out_channels()) + " output channels, " + number(p.out.strides[0]) +
                                          " apart; the instance needs " + number(t.n_per_block) +
                                          " of both, side by side");
+    if(t.groups_to_merge > 1 && merged.last_c != t.n_per_block)
+        return refuse("halo-groups",
+                      "the number of groups is not a multiple of the " + number(t.groups_to_merge) + " that are merged");
     return {};
 }
 
@@ -49,7 +53,7 @@ std::string check_strides(const BwdDataTraits& t, const Problem& p, const BwdDat
 std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, const Fusion&, const Addresses&,
                       int compute_units) {
     BwdDataArgs& a = plan.args;
-    std::string reason = check_halo(t, p);
+    std::string reason = check_halo(t, p, a.merged);
     if(reason.empty())
         reason = check_strides(t, p, a);
     if(!reason.empty())

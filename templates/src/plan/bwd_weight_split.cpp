@@ -16,7 +16,7 @@ Work work_of(const BwdWeightTraits& t, const Problem& problem) {
     const Problem p = with_merged_groups(t, problem);
     if(t.is_halo())
         return {divide_up(p.out_channels(), t.m_per_block) * divide_up(p.in_channels(), t.n_per_block) *
-                    divide_up(p.groups(), t.groups_per_block),
+                    divide_up(problem.groups(), t.groups_per_block),
                 halo_steps(t, p)};
     // Lengths are below 2^31, so only the last product may exceed 64 bits; with that many tiles no split is needed.
     const int64 m_tiles = divide_up(p.out_channels(), t.m_per_block);

@@ -321,7 +321,7 @@ struct StationaryDerived : Config {
 
 // Family halo. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
-struct HaloDerived : Config {
+struct HaloDerived : WithGroupsToMerge<Config> {
     // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
     static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
     static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
@@ -331,12 +331,13 @@ struct HaloDerived : Config {
     using ComputeA = typename Config::DataType::ComputeA;
     using ComputeB = typename Config::DataType::ComputeB;
     using Accumulator = typename Config::DataType::Accumulator;
-    using Config::k_per_block;
-    using Config::load_waves;
-    using Config::m_per_block;
-    using Config::m_per_xdl;
-    using Config::math_waves;
-    using Config::n_per_block;
+    using WithGroupsToMerge<Config>::groups_to_merge;
+    using WithGroupsToMerge<Config>::k_per_block;
+    using WithGroupsToMerge<Config>::load_waves;
+    using WithGroupsToMerge<Config>::m_per_block;
+    using WithGroupsToMerge<Config>::m_per_xdl;
+    using WithGroupsToMerge<Config>::math_waves;
+    using WithGroupsToMerge<Config>::n_per_block;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
@@ -352,12 +353,12 @@ struct HaloDerived : Config {
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int acc_registers = (m_per_xdl == 64 ? 3 * m_per_block / 2 : (a_k_major ? k_per_block * 64 / block_size : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4));  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int lds_bytes = 232448;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
-    static constexpr int groups_per_block = 64 / n_per_block;  // Groups whose channels one workgroup of family halo has beside each other.
+    static constexpr int groups_per_block = 64 / n_per_block * groups_to_merge;  // Groups whose channels one workgroup of family halo has beside each other.
     static constexpr int unit_channels = (a_k_major ? 32 : max_of(1, min_of(n_per_block, 16)));  // Input channels of one warp.
     static constexpr int units = 64 / unit_channels;  // Warps that a workgroup's channels need.
     static constexpr int shares = k_per_block / 16;  // Parts into which the positions of a step are dealt: units x shares warps do the matrix work.
-    static constexpr int out_pitch = groups_per_block * m_per_block * 2;  // Bytes of an output position in shared memory.
-    static constexpr int lds_products_bytes = ((a_k_major || m_per_xdl == 64) ? 0 : shares * groups_per_block * m_per_block * (9 * n_per_block + 4) * 4);  // Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in backward data.
+    static constexpr int out_pitch = 64 / n_per_block * m_per_block * 2;  // Bytes of an output position in shared memory.
+    static constexpr int lds_products_bytes = ((a_k_major || m_per_xdl == 64) ? 0 : shares * out_pitch / 2 * (9 * n_per_block + 4) * 4);  // Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in backward data.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
 };
 

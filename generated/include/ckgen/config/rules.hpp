@@ -338,11 +338,12 @@ struct BwdWeightHaloRules {
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto c_vector = D::c_vector;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto stages = D::stages;
     static constexpr auto ndim = D::ndim;
     static constexpr auto m_per_xdl = D::m_per_xdl;
-    static constexpr auto n_per_block = D::n_per_block;
-    static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
@@ -355,6 +356,7 @@ struct BwdWeightHaloRules {
     static_assert(elem_bytes == 2 || as_stored == 1, "tma-tf32: families stationary and halo have elements of 16 bits");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
+    static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
@@ -819,12 +821,13 @@ struct BwdDataHaloRules {
     static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto b_vector = D::b_vector;
+    static constexpr auto groups_to_merge = D::groups_to_merge;
     static constexpr auto c_vector = D::c_vector;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto stages = D::stages;
     static constexpr auto ndim = D::ndim;
     static constexpr auto m_per_xdl = D::m_per_xdl;
-    static constexpr auto n_per_block = D::n_per_block;
-    static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
@@ -836,7 +839,8 @@ struct BwdDataHaloRules {
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
     static_assert(elem_bytes == 2 || as_stored == 1, "tma-tf32: families stationary and halo have elements of 16 bits");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert(a_vector == 8 && b_vector == 8 && c_vector == 8, "halo-data-vectors: A, B and C have units of 8 channels");
+    static_assert(a_vector == 8 && b_vector * groups_to_merge == 8 && c_vector == 8, "halo-data-vectors: A and C have units of 8 channels, B of the channels of a group, at most 8");
+    static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");

@@ -39,11 +39,13 @@ struct WithGroupsToMerge : Config {
 template <class Config>
 struct WithGroupsToMerge<Config, typename IfMember<Config::groups_to_merge>::type> : Config {};
 
-// True if a tile may have several groups. Only some families have the key.
+// Groups that are computed as one. Only some families have the key.
 template <class D, class = void>
-inline constexpr bool kMergesGroups = false;
+inline constexpr int kGroupsToMerge = 1;
 template <class D>
-inline constexpr bool kMergesGroups<D, typename IfMember<D::groups_to_merge>::type> = (D::groups_to_merge > 1);
+inline constexpr int kGroupsToMerge<D, typename IfMember<D::groups_to_merge>::type> = D::groups_to_merge;
+template <class D>
+inline constexpr bool kMergesGroups = kGroupsToMerge<D> > 1;
 
 template <class Config, class = void>
 struct WithExchange : Config {

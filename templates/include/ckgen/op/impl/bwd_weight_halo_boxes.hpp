@@ -17,7 +17,7 @@ protected:
     // Boxes of `rows` rows of `columns` positions, `stride` apart, and `channels` channels. T: the type of elements.
     template <class T>
     static platform::BoxMap in_box(const conv::BwdWeightArgs& p, int channels, int columns, int rows) {
-        return {(p.groups - 1) * p.in_group_bytes / static_cast<int>(sizeof(T)) + p.c,
+        return {(p.groups - 1) * p.in_group_bytes / static_cast<int>(sizeof(T)) + of_group(p.merged.c, p.c),
                 p.in_length[1],
                 p.in_length[0],
                 images_of(p),
@@ -33,7 +33,7 @@ protected:
     template <class T>
     static platform::BoxMap out_box(const conv::BwdWeightArgs& p, int channels, int columns, int rows) {
         const int64 row_bytes = int64{p.out_row_bytes} * p.out_length[1];
-        return {(p.groups - 1) * p.out_group_bytes / static_cast<int>(sizeof(T)) + p.m,
+        return {(p.groups - 1) * p.out_group_bytes / static_cast<int>(sizeof(T)) + of_group(p.merged.k, p.m),
                 p.out_length[1],
                 p.out_length[0],
                 images_of(p),
@@ -48,6 +48,8 @@ protected:
     }
 
 private:
+    // Channels of one group, of `all` of those that are computed as one; `own` is 0 if groups are not merged.
+    static int of_group(int own, int all) { return own > 0 ? own : all; }
     static int64 images_of(const conv::BwdWeightArgs& p) { return p.k / (p.out_length[0] * p.out_length[1]); }
 #endif
 };

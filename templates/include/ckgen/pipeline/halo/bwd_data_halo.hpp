@@ -97,9 +97,11 @@ struct HaloBwdDataKernel {
             const int tap = p.stride[0] == 2 ? halo_tap<2>(at.slot) : halo_tap<1>(at.slot);
             pairs[turn] = Vec<uint32, 4>{};
             if(turn * D::block_size + id < chunks && group < p.groups)
-                pairs[turn] = thread.template global_load<Vec<uint32, 4>>(
-                    p.wei + group * p.wei_group_bytes + at.k * p.wei_k_bytes + tap / side * p.wei_stride_bytes[0] +
-                    tap % side * p.wei_stride_bytes[1] + at.chunk * 16);
+                pairs[turn] =
+                    weights_of(thread,
+                               p.wei + group * p.wei_group_bytes + at.k * p.wei_k_bytes +
+                                   tap / side * p.wei_stride_bytes[0] + tap % side * p.wei_stride_bytes[1] + at.chunk * 16,
+                               at.k);
         }
         CKGEN_UNROLL
         for(int turn = 0; turn < turns; ++turn) {
@@ -112,6 +114,21 @@ struct HaloBwdDataKernel {
                 if(turn * D::block_size + id < chunks)
                     thread.lds_store(base + matrix * 128 + at.k % 8 * 16 + pair / column_blocks * 4, pairs[turn][e]);
             }
+        }
+    }
+    // The weights of output channel k to eight input channels. Those of merged groups are zero but for the group of k,
+    // whose weights are at `source`.
+    static CKGEN_DEVICE Vec<uint32, 4> weights_of(const platform::Thread& thread, const char* source, int k) {
+        if constexpr(kMergesGroups<D>) {
+            constexpr int own = channels / D::groups_to_merge;  // channels of a group
+            const auto pairs = thread.template global_load<Vec<uint32, own / 2>>(source);
+            Vec<uint32, 4> all{};
+            CKGEN_UNROLL
+            for(int i = 0; i < 4; ++i)
+                all[i] = i / (own / 2) == k / own ? pairs[i % (own / 2)] : 0;
+            return all;
+        } else {
+            return thread.template global_load<Vec<uint32, 4>>(source);
         }
     }
     // Eight channels c of a weight.

@@ -33,6 +33,7 @@ struct HaloKernel {
     static constexpr int load_threads = D::launch_threads - D::block_size;
     static constexpr int side = conv::kHaloTaps;
     static constexpr int taps = side * side;
+    static constexpr int merged = kGroupsToMerge<D>;
     // Eight channels are half of the atom's rows. Two taps then share an atom; the last tap uses both halves.
     static constexpr bool paired = D::n_per_block == 8;
     static constexpr int row_blocks = paired ? (taps + 1) / 2 : taps;
@@ -117,7 +118,7 @@ struct HaloKernel {
         // columns that a warp stores at once into different banks.
         static constexpr int line_floats = taps * D::n_per_block;
         static constexpr int line_pitch = line_floats + 4;
-        static constexpr int lines = D::groups_per_block * D::m_per_block;
+        static constexpr int lines = out_channels;
         static_assert(D::shares * lines * line_pitch * 4 <= lds_bytes - barrier_bytes,
                       "the products of a workgroup fit its LDS");
 
@@ -206,13 +207,24 @@ struct HaloKernel {
                     for(int e = 0; e < 4; ++e)
                         sum[e] += more[e];
                 }
-                const int group = tile.group + line / D::m_per_block;
-                const int k = tile.m_first + line % D::m_per_block;
-                const int c = tile.n_first + column % D::n_per_block;
+                int group = tile.group + line / D::m_per_block * merged;
+                int k = tile.m_first + line % D::m_per_block;
+                int c = tile.n_first + column % D::n_per_block;
+                int group_channels = p.c;
+                if constexpr(merged > 1) {  // only the products of a group's own channels are weights
+                    constexpr int own = D::n_per_block / merged;
+                    if(k / own != c / own)
+                        continue;
+                    group += k / own;
+                    group_channels = own;
+                    k %= own;
+                    c %= own;
+                }
                 if(group >= p.groups || k >= p.m || c >= p.c)
                     continue;
                 const int tap = column / D::n_per_block;
-                const int64 place = group * p.wei_group_elements + static_cast<int64>(k) * p.n + tap * p.c + c;
+                const int64 place =
+                    group * p.wei_group_elements + (static_cast<int64>(k) * taps + tap) * group_channels + c;
                 if constexpr(Fused) {
                     const epilogue::WeightPlace<2> at(p, group, k, tap, c);
                     const epilogue::FusedInputsOf<D, 4> inputs(thread, p.d, at);
