@@ -17,9 +17,10 @@ from tests.support.trees import XDL
 
 BUGS = {
     **{f"bwd_data_halo: {name}": bug for name, bug in test_bwd_data_halo.BUGS.items()},
+    **{f"bwd_data_halo, merged: {name}": bug for name, bug in test_bwd_data_halo.MERGED_BUGS.items()},
     **{f"bwd_data: {name}": bug for name, bug in test_bwd_data.BUGS.items()},
     **{f"stationary: {name}": bug for name, bug in test_bwd_data.STATIONARY_BUGS.items()},
-    **{f"halo: {name}": bug for name, bug in test_bwd_weight.HALO_BUGS.items()},
+    **{f"halo: {name}": bug for name, bug in (test_bwd_weight.HALO_BUGS | test_bwd_weight.MERGED_BUGS).items()},
     **{f"wavelet_tma: {name}": bug for name, bug in test_bwd_weight.TMA_BUGS.items()},
     **{f"wavelet_tma of tf32: {name}": bug for name, bug in test_bwd_weight.TF32_BUGS.items()},
     **{f"planes: {name}": bug for name, bug in (test_planes.WEIGHT_BUGS | test_planes.DATA_BUGS).items()},

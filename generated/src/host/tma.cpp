@@ -277,6 +277,9 @@ void fence_mbarrier_init(Site site) { engine().fence_init(site); }
 void mbarrier_expect(uint32 barrier, int bytes, Site site) { engine().expect(self(), barrier, bytes, site); }
 void mbarrier_arrive(uint32 barrier, Site site) { engine().arrive(self(), barrier, site); }
 void mbarrier_wait(uint32 barrier, int parity, Site site) { engine().wait(self(), barrier, parity, site); }
-void start_tma(const TmaRequest& request) { engine().start(self(), request); }
+void start_tma(const TmaRequest& request) {
+    Workgroup::running().check_early(self(), request.site);
+    engine().start(self(), request);
+}
 
 }  // namespace ckgen::platform

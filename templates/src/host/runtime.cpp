@@ -79,6 +79,7 @@ void Workgroup::run(uint32 block) {
         // A fiber that a report left in the middle of a kernel starts again from the beginning.
         fibers_[i].started = fibers_[i].started && fibers_[i].state == State::done;
         fibers_[i].state = State::ready;
+        fibers_[i].early = false;
         order_[i] = i;
     }
     std::fill(at_collective_.begin(), at_collective_.end(), 0);
@@ -136,6 +137,12 @@ void Workgroup::wake(int mbarrier) {
     for(int id = 0; id < threads_; ++id)
         if(fibers_[id].state == State::at_mbarrier && fibers_[id].detail == mbarrier)
             fibers_[id].state = State::ready;
+}
+
+void Workgroup::check_early(int id, Site site) const {
+    if(fibers_[static_cast<size_t>(id)].early)
+        lds.fail("global memory is accessed before pdl_wait(), while the previous kernel may still run, " +
+                 lds.clocks.agents().name(id) + " at " + text(site));
 }
 
 void Workgroup::out_of_bounds(const std::string& who, const char* address, int bytes, bool write, Site site) const {

@@ -47,8 +47,11 @@ char* Thread::lds(int byte_offset, int bytes, bool write, Site site) const {
 }
 void Thread::check_global(const void* address, int bytes, bool write, Site site) const {
     const auto* at = static_cast<const char*>(address);
+    group_->check_early(id_, site);
     if(!group_->reaches(at, bytes, write))
         group_->out_of_bounds(group_->lds.clocks.agents().name(id_), at, bytes, write, site);
 }
+void Thread::begin_early() const { group_->begin_early(id_); }
+void pdl_wait() { Workgroup::running().wait_for_previous(); }
 
 }  // namespace ckgen::platform

@@ -240,6 +240,13 @@ def test_what_tensor_maps_cannot_describe_is_refused(
 # There are more steps than ring stages, and more tiles than workgroups.
 STEPS = make_problem(batch=3, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 BUGS = {
+    "loads-before-the-previous-kernel-ends": Bug(
+        "bwd_data_tma_roles.hpp",
+        "            if(!waited)\n                platform::pdl_wait();\n",
+        "",
+        ("global memory is accessed before pdl_wait()", "bwd_data_wavelet_tma.hpp"),
+        STEPS,
+    ),
     "expects-too-little": Bug(
         "bwd_data_wavelet_tma.hpp",
         "platform::mbarrier_expect(ring.full(), Out::bytes",

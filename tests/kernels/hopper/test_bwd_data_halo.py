@@ -24,7 +24,8 @@ HALO_8 = Instance(
 )
 HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, dtype="bf16")
 HALO_32 = replace(HALO_8, m_per_block=32, n_per_block=32)
-PLAIN = (HALO_8, HALO_16, HALO_32)
+HALO_4 = replace(HALO_8, b_vector=4, groups_to_merge=2)
+PLAIN = (HALO_8, HALO_16, HALO_32, HALO_4)
 FUSED = (
     replace(HALO_8, function="AddResidual"),
     replace(HALO_16, function="Bilinear"),
@@ -47,8 +48,8 @@ PROBLEMS = {
 
 def problem_of(instance: Instance, name: str) -> ConvProblem:
     """One of PROBLEMS with a number of channels that the instance takes; its groups do not fill the last workgroup."""
-    channels = instance.n_per_block
-    return make_problem(groups=64 // channels + 1, k=channels, c=channels, filter=[3, 3], **PROBLEMS[name])
+    channels = instance.n_per_block // instance.groups_to_merge
+    return make_problem(groups=64 // channels + instance.groups_to_merge, k=channels, c=channels, filter=[3, 3], **PROBLEMS[name])
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,10 @@ def test_an_odd_problem_is_refused_by_name(library: Library) -> None:
         reason = library.unsupported_reason(HALO_8.name, make_problem(**{**layer, **fields}))
         assert reason is not None and reason.startswith(f"[{rule}]"), reason
     assert library.unsupported_reason(HALO_8.name, make_problem(**layer)) is None
+    for fields in ({}, {"groups": 7, "k": 4, "c": 4}, {"k": 4}):
+        reason = library.unsupported_reason(HALO_4.name, make_problem(**{**layer, **fields}))
+        assert reason is not None and reason.startswith("["), reason
+    assert library.unsupported_reason(HALO_4.name, make_problem(**{**layer, "k": 4, "c": 4})) is None
     assert library.split_k(HALO_8.name, make_problem(**layer), 7) == 1, "sums are too short to be split"
 
 
@@ -107,7 +112,20 @@ ARRIVE = (
     "            if(lane_ == 0)\n"
     "                platform::mbarrier_arrive(walk.ring.empty());\n"
 )
+MERGED_STEPS = make_problem(groups=18, batch=3, k=4, c=4, filter=[3, 3], input=[37, 21], pad=1)
+MERGED_BUGS = {
+    "weights-of-the-other-group": Bug(
+        f"pipeline/halo/{KERNEL}", "i / (own / 2) == k / own", "i / (own / 2) != k / own", (), MERGED_STEPS
+    ),
+}
 BUGS = {
+    "the-previous-kernel-is-not-awaited": Bug(
+        f"pipeline/halo/{KERNEL}",
+        "thread.barrier(); platform::pdl_wait(); if(id < load_threads) {",
+        "thread.barrier(); if(id < load_threads) {",
+        ("global memory is accessed before pdl_wait()", KERNEL),
+        STEPS,
+    ),
     "math-does-not-wait": Bug(
         MATH,
         "            platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);\n",
@@ -211,3 +229,8 @@ BUGS = {
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(BUGS[name], HALO_8, run_instance, tmp_path)
+
+
+@pytest.mark.parametrize("name", MERGED_BUGS)
+def test_planted_bug_of_merged_groups_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(MERGED_BUGS[name], HALO_4, run_instance, tmp_path)

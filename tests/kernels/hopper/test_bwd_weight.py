@@ -41,7 +41,8 @@ HALO_8 = Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4,
 HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, k_per_block=32, dtype="bf16")
 HALO_32 = replace(HALO_16, m_per_block=32, n_per_block=32, dtype="bf16_f32_bf16")
 HALO_HEAD = replace(HALO_8, m_per_block=40, n_per_block=64, m_per_xdl=64, math_waves=6)
-HALO_ALL = (HALO_8, HALO_16, HALO_32)
+HALO_4 = replace(HALO_8, groups_to_merge=2)
+HALO_ALL = (HALO_8, HALO_16, HALO_32, HALO_4)
 
 TMA_PROBLEMS = {
     # Ten tiles for four workgroups, long enough that two workgroups share each of the last two tiles.
@@ -79,10 +80,9 @@ HALO_PROBLEMS = {
 def halo_problem(instance: Instance, name: str) -> ConvProblem:
     """One of HALO_PROBLEMS with a number of channels that the instance takes; its groups do not fill the last
     workgroup."""
-    groups = 64 // instance.n_per_block + 1
-    return make_problem(
-        groups=groups, k=instance.n_per_block, c=instance.n_per_block, filter=[3, 3], **HALO_PROBLEMS[name]
-    )
+    channels = instance.n_per_block // instance.groups_to_merge
+    groups = 64 // channels + instance.groups_to_merge
+    return make_problem(groups=groups, k=channels, c=channels, filter=[3, 3], **HALO_PROBLEMS[name])
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,26 @@ def test_long_sums_are_cut_into_several(tmp_path: Path) -> None:
 TMA_STEPS = make_problem(batch=2, k=136, c=64, filter=[3, 3], input=[19, 20], pad=1)
 HALO_STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
 FEW_STEPS = make_problem(groups=8, batch=1, k=8, c=8, filter=[3, 3], input=[9, 11], pad=1)
+MERGED_STEPS = make_problem(groups=18, batch=3, k=4, c=4, filter=[3, 3], input=[37, 21], pad=1)
+MERGED_BUGS = {
+    "products-of-two-groups": Bug("halo.hpp", "if(k / own != c / own)", "if(k / own == c / own)", (), MERGED_STEPS),
+    "weights-of-the-other-group": Bug("halo.hpp", "group += k / own;", "group += 1 - k / own;", (), MERGED_STEPS),
+    "a-map-of-too-many-channels": Bug(
+        "bwd_weight_halo_boxes.hpp",
+        "return own > 0 ? own : all;",
+        "return all;",
+        ("global read of", "out of bounds", "a copy at halo_load.hpp"),
+        MERGED_STEPS,
+    ),
+}
 HALO_BUGS = {
+    "the-previous-kernel-is-not-awaited": Bug(
+        "halo.hpp",
+        "thread.barrier(); platform::pdl_wait(); if(id < load_threads) {",
+        "thread.barrier(); if(id < load_threads) {",
+        ("global memory is accessed before pdl_wait()", "halo_load.hpp"),
+        HALO_STEPS,
+    ),
     "math-does-not-wait": Bug(
         "halo.hpp",
         "                platform::mbarrier_wait(walk.ring.full(), walk.ring.parity);\n",
@@ -341,6 +360,21 @@ HALO_BUGS = {
     ),
 }
 TMA_BUGS = {
+    "loads-before-the-previous-kernel-ends": Bug(
+        "wavelet_tma.hpp",
+        "            if(u == run.first)\n                platform::pdl_wait();\n",
+        "",
+        ("global memory is accessed before pdl_wait()", "wavelet_tma.hpp"),
+        TMA_STEPS,
+    ),
+    "stores-before-the-previous-kernel-ends": Bug(
+        "tma_consumers.hpp",
+        "platform::pdl_wait(); for(; units.more(); units.advance()) { const typename View::Tile tile = next;"
+        " this->release_weight(tile);",
+        "for(; units.more(); units.advance()) { const typename View::Tile tile = next; this->release_weight(tile);",
+        ("global memory is accessed before pdl_wait()",),
+        TMA_STEPS,
+    ),
     "math-does-not-wait": Bug(
         "tma_consumers.hpp",
         "            platform::mbarrier_wait(ring_.full(), ring_.parity);\n",
@@ -491,8 +525,8 @@ TMA_BUGS = {
     ),
     "roles-begin-before-there-are-barriers": Bug(
         "tma_roles.hpp",
-        "            platform::fence_mbarrier_init();\n        }\n        thread.barrier();\n",
-        "            platform::fence_mbarrier_init();\n        }\n",
+        "LoadRole::prefetch_maps(args); thread.barrier();",
+        "LoadRole::prefetch_maps(args);",
         ("mbarrier",),
         TMA_STEPS,
     ),
@@ -572,10 +606,11 @@ TF32_BUGS = {
 }
 BUGS = {
     **{("halo", name): bug for name, bug in HALO_BUGS.items()},
+    **{("merged", name): bug for name, bug in MERGED_BUGS.items()},
     **{("tma", name): bug for name, bug in TMA_BUGS.items()},
     **{("tf32", name): bug for name, bug in TF32_BUGS.items()},
 }
-BUG_INSTANCES = {"halo": HALO_8, "tma": TMA, "tf32": TF32}
+BUG_INSTANCES = {"halo": HALO_8, "merged": HALO_4, "tma": TMA, "tf32": TF32}
 
 
 @pytest.mark.parametrize("key", BUGS, ids="-".join)

@@ -55,6 +55,10 @@ public:
                 return true;
         return false;
     }
+    // Thread `id` may access global memory after it has waited for the previous kernel.
+    void begin_early(int id) { fibers_[static_cast<size_t>(id)].early = true; }
+    void wait_for_previous() { fibers_[static_cast<size_t>(current_)].early = false; }
+    void check_early(int id, Site site) const;
     [[noreturn]] void out_of_bounds(const std::string& who, const char* address, int bytes, bool write,
                                     Site site) const;
 
@@ -67,6 +71,7 @@ private:
         void* fake_stack = nullptr;
         State state = State::done;
         bool started = false;
+        bool early = false;  // the previous kernel may still run
         Site site;
         int detail = 0;  // number of the named barrier or mbarrier at which it waits
         void* payload = nullptr;
