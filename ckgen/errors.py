@@ -194,7 +194,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     close = nearest(name, known)
     if close:
         return f"did you mean {one_of(close[:2])}?"
-    if known and len(known) <= 12:
+    if known and len(known) <= 16:
         return f"known: {', '.join(known)}"
     return ""
 

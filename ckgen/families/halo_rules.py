@@ -44,8 +44,8 @@ RULES: tuple[Rule, ...] = (
         message="{groups_to_merge} merged groups with a tile of {m_per_block}x{n_per_block}",
         help="use the tile 8x8 with `groups_to_merge: 2` for groups of 4 channels, or leave `groups_to_merge` out",
         reason=(
-            "Groups of 4 channels are half of what the matrix atom multiplies; groups of 8 or more fill it by"
-            " themselves. Weights are written in fours."
+            "Groups of 4 channels fill half of the matrix atom; groups of 8 or more fill it by themselves. Weights are"
+            " written in fours."
         ),
         blame=("groups_to_merge", "tile"),
     ),

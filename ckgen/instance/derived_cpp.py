@@ -114,7 +114,8 @@ def _derived_struct(prefix: str, families: list[Family]) -> DerivedStruct:
     fields = tuple(
         sorted(name for name in ordered if name not in (*formulas.names, "a_k_major", "b_k_major", "c_m_major"))
     )
-    return DerivedStruct(f"{prefix}Derived", _base(families[0]), tuple(family.name for family in families), fields, values)
+    names = tuple(family.name for family in families)
+    return DerivedStruct(f"{prefix}Derived", _base(families[0]), names, fields, values)
 
 
 def _base(family: Family) -> str:

@@ -49,7 +49,8 @@ PROBLEMS = {
 def problem_of(instance: Instance, name: str) -> ConvProblem:
     """One of PROBLEMS with a number of channels that the instance takes; its groups do not fill the last workgroup."""
     channels = instance.n_per_block // instance.groups_to_merge
-    return make_problem(groups=64 // channels + instance.groups_to_merge, k=channels, c=channels, filter=[3, 3], **PROBLEMS[name])
+    groups = 64 // channels + instance.groups_to_merge
+    return make_problem(groups=groups, k=channels, c=channels, filter=[3, 3], **PROBLEMS[name])
 
 
 @pytest.fixture(scope="module")

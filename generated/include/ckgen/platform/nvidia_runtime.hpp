@@ -42,10 +42,10 @@ inline bool waits_by_itself(KernelEntry entry) {
     return attributes.ptxVersion >= 90;
 }
 
-// Shared memory of which no two workgroups fit a multiprocessor, which has 228 KiB.
+// More than half of the shared memory of a multiprocessor, which has 228 KiB.
 inline constexpr int kAloneBytes = 114 * 1024;
 
-// What a kernel needs to be launched. Both are facts of a kernel on a device, and asking for them takes as long as a
+// The attributes of a kernel's launch. Both are facts of a kernel on a device, and asking for them takes as long as a
 // launch, so each thread asks once.
 struct LaunchNeeds {
     bool overlaps;    // it may begin before the previous kernel has ended
