@@ -42,8 +42,16 @@ inline bool waits_by_itself(KernelEntry entry) {
     return attributes.ptxVersion >= 90;
 }
 
-// More than half of the shared memory of a multiprocessor, which has 228 KiB.
-inline constexpr int kAloneBytes = 114 * 1024;
+// Half of the shared memory of a multiprocessor of the current device: no two workgroups fit that have so much, because
+// the system reserves a part for each.
+inline int alone_bytes() {
+    int device = 0;
+    int bytes = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
+               "cudaDeviceGetAttribute");
+    return bytes / 2;
+}
 
 // The attributes of a kernel's launch. Both are facts of a kernel on a device, and asking for them takes as long as a
 // launch, so each thread asks once.
@@ -61,7 +69,7 @@ LaunchNeeds launch_needs(KernelEntry entry) {
         return found->second;
     LaunchNeeds needs{};
     needs.overlaps = WaitsForPrevious<Kernel>::value && waits_by_itself(entry);
-    needs.alone_bytes = needs.overlaps && Kernel::lds_bytes < kAloneBytes ? kAloneBytes : Kernel::lds_bytes;
+    needs.alone_bytes = needs.overlaps && alone_bytes() > Kernel::lds_bytes ? alone_bytes() : Kernel::lds_bytes;
     if(needs.alone_bytes > 48 * 1024)  // more must be requested
         check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, needs.alone_bytes),
                    "cudaFuncSetAttribute");
