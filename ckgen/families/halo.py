@@ -83,8 +83,7 @@ DERIVED = (
         "lds_products_bytes",
         "Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in"
         " backward data.",
-        f"0 if a_k_major or m_per_xdl == {WGMMA_ROWS}"
-        " else shares * out_pitch // 2 * (9 * n_per_block + 4) * 4",
+        f"0 if a_k_major or m_per_xdl == {WGMMA_ROWS} else shares * out_pitch // 2 * (9 * n_per_block + 4) * 4",
     ),
     WAVE,
 )

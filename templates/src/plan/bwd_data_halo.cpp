@@ -31,8 +31,8 @@ std::string check_halo(const BwdDataTraits& t, const Problem& p, const MergedInp
                                          " apart; the instance needs " + number(t.n_per_block) +
                                          " of both, side by side");
     if(t.groups_to_merge > 1 && merged.last_c != t.n_per_block)
-        return refuse("halo-groups",
-                      "the number of groups is not a multiple of the " + number(t.groups_to_merge) + " that are merged");
+        return refuse("halo-groups", "the number of groups is not a multiple of the " + number(t.groups_to_merge) +
+                                         " that are merged");
     return {};
 }
 

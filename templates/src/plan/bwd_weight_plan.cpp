@@ -171,7 +171,8 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
         reason = beside("input", p.in, depthwise ? 1 : t.n_per_block);
         if(reason.empty())
             reason = beside("output", p.out, depthwise ? 1 : t.m_per_block);
-        if(reason.empty() && (depthwise || t.groups_to_merge > 1) && needs_repack(t, p))  // a copy would not have the groups side by side
+        if(reason.empty() && (depthwise || t.groups_to_merge > 1) &&
+           needs_repack(t, p))  // a copy would not have the groups side by side
             reason = refuse("tma-limits", "positions of the output are not multiples of 16 bytes");
     }
     if(reason.empty() && halo_steps(t, p) == 0)

@@ -2,9 +2,9 @@
 // Host platform: a workgroup's threads are fibers on one OS thread, LDS is a checked buffer, barriers switch fibers.
 // Errors that a GPU hides throw HostError here, with the source lines involved: an LDS race, an LDS access out of
 // bounds, an LDS read of bytes that nobody wrote, a barrier that some threads skip, a global access outside the
-// tensors, or while the previous kernel may still run. Hopper's asynchronous copies and matrix units are in platform/host_tma.hpp and atom/wgmma.hpp. They complete
-// as late, or in as random an order, as the instruction set allows, and check their operands. The engine is
-// templates/src/host/*.cpp; kernels use this header only.
+// tensors, or while the previous kernel may still run. Hopper's asynchronous copies and matrix units are in
+// platform/host_tma.hpp and atom/wgmma.hpp. They complete as late, or in as random an order, as the instruction set
+// allows, and check their operands. The engine is templates/src/host/*.cpp; kernels use this header only.
 #pragma once
 
 #include <cstdint>
@@ -147,7 +147,8 @@ public:
     void collective(void* payload, void (*execute)(void* const* payloads), Site site = Site::here()) const;
 
     void check_global(const void* address, int bytes, bool write, Site site) const;
-    // The previous kernel may still run: until this thread calls pdl_wait(), its accesses of global memory are reported.
+    // The previous kernel may still run: until this thread calls pdl_wait(), its accesses of global memory are
+    // reported.
     void begin_early() const;
 
 private:

@@ -91,8 +91,8 @@ public:
     }
 };
 
-// Waits for the end of the previous kernel of the stream, if this one was launched to overlap it. PTX ISA 9.0, 9.7.13.13
-// (griddepcontrol).
+// Waits for the end of the previous kernel of the stream, if this one was launched to overlap it. PTX
+// ISA 9.0, 9.7.13.13 (griddepcontrol).
 CKGEN_DEVICE void pdl_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

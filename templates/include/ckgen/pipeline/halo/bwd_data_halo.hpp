@@ -97,11 +97,11 @@ struct HaloBwdDataKernel {
             const int tap = p.stride[0] == 2 ? halo_tap<2>(at.slot) : halo_tap<1>(at.slot);
             pairs[turn] = Vec<uint32, 4>{};
             if(turn * D::block_size + id < chunks && group < p.groups)
-                pairs[turn] =
-                    weights_of(thread,
-                               p.wei + group * p.wei_group_bytes + at.k * p.wei_k_bytes +
-                                   tap / side * p.wei_stride_bytes[0] + tap % side * p.wei_stride_bytes[1] + at.chunk * 16,
-                               at.k);
+                pairs[turn] = weights_of(thread,
+                                         p.wei + group * p.wei_group_bytes + at.k * p.wei_k_bytes +
+                                             tap / side * p.wei_stride_bytes[0] + tap % side * p.wei_stride_bytes[1] +
+                                             at.chunk * 16,
+                                         at.k);
         }
         CKGEN_UNROLL
         for(int turn = 0; turn < turns; ++turn) {
