@@ -193,6 +193,17 @@ struct HaloKernel {
             }
         }
 
+        static CKGEN_DEVICE Vec<float, 4> sum_of_shares(const platform::Thread& thread, int address) {
+            auto sum = thread.template lds_load<Vec<float, 4>>(address);
+            CKGEN_UNROLL
+            for(int s = 1; s < D::shares; ++s) {
+                const auto more = thread.template lds_load<Vec<float, 4>>(address + s * lines * line_pitch * 4);
+                for(int e = 0; e < 4; ++e)
+                    sum[e] += more[e];
+            }
+            return sum;
+        }
+
         // Adds the shares in order and writes four weights at a time.
         template <bool Fused, class Target>
         CKGEN_DEVICE void write(const platform::Thread& thread, const conv::BwdWeightTile& tile, Target* target) const {
@@ -200,14 +211,7 @@ struct HaloKernel {
             for(int i = thread_ * 4; i < lines * line_floats; i += D::block_size * 4) {
                 const int line = i / line_floats;
                 const int column = i - line * line_floats;
-                const int address = (line * line_pitch + column) * 4;
-                auto sum = thread.template lds_load<Vec<float, 4>>(address);
-                CKGEN_UNROLL
-                for(int s = 1; s < D::shares; ++s) {
-                    const auto more = thread.template lds_load<Vec<float, 4>>(address + s * lines * line_pitch * 4);
-                    for(int e = 0; e < 4; ++e)
-                        sum[e] += more[e];
-                }
+                const Vec<float, 4> sum = sum_of_shares(thread, (line * line_pitch + column) * 4);
                 int group = tile.group + line / D::m_per_block * merged;
                 int k = tile.m_first + line % D::m_per_block;
                 int c = tile.n_first + column % D::n_per_block;
