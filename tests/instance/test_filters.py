@@ -80,7 +80,12 @@ def test_the_order_is_kept() -> None:
         (["dtype!=f61"], "empty-selection", "no instance has dtype=f61", "did you mean `f16`?"),
         (["famly=xdl"], "unknown-filter-key", "no key `famly`", "did you mean `family`?"),
         (["*wavlet*"], "empty-selection", "no instance is called `*wavlet*`", "did you mean `*wavelet*`?"),
-        (["set=ic"], "empty-selection", "no instance has set=ic", "known: ck_rows, narrow, odd, types, full, default"),
+        (
+            ["set=ic"],
+            "empty-selection",
+            "no instance has set=ic",
+            "known: ck_rows, narrow, odd, types, full, default, ci",
+        ),
         (
             ["m_per_block>=1024"],
             "empty-selection",

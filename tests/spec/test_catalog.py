@@ -233,7 +233,10 @@ def test_explain_of_one_match_and_of_many() -> None:
             "set=ci tile=256x128",
             ["220 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
-        ("set=nightly family=xdl", ["there is no set `nightly`; sets are ck_rows, narrow, odd, types, full, default"]),
+        (
+            "set=nightly family=xdl",
+            ["there is no set `nightly`; sets are ck_rows, narrow, odd, types, full, default, ci"],
+        ),
         ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),
         ("family=wavelet_tma dtype=f32", ["tma-dtype", "nearest change: dtype f16 or bf16"]),
         ("family=wavelet_tma tile=128x128 stages=8", ["lds-bytes", "sm_90a has 232448", "nearest change: tile"]),

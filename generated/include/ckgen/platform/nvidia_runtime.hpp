@@ -53,11 +53,21 @@ inline int alone_bytes() {
     return bytes / 2;
 }
 
-// The attributes of a kernel's launch. Both are facts of a kernel on a device, and asking for them takes as long as a
+// Multiprocessors of the current device. Without a device (a build machine that only plans) the number of an H100.
+inline int compute_units() {
+    int device = 0;
+    int units = 0;
+    const bool known = cudaGetDevice(&device) == cudaSuccess &&
+                       cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
+    return known ? units : 132;
+}
+
+// The attributes of a kernel's launch. All are facts of a kernel on a device, and asking for them takes as long as a
 // launch, so each thread asks once.
 struct LaunchNeeds {
     bool overlaps;    // it may begin before the previous kernel has ended
     int alone_bytes;  // at least its shared memory, so that a multiprocessor holds one workgroup
+    uint32 units;     // multiprocessors
 };
 
 template <class Kernel>
@@ -70,19 +80,11 @@ LaunchNeeds launch_needs(KernelEntry entry) {
     LaunchNeeds needs{};
     needs.overlaps = WaitsForPrevious<Kernel>::value && waits_by_itself(entry);
     needs.alone_bytes = needs.overlaps && alone_bytes() > Kernel::lds_bytes ? alone_bytes() : Kernel::lds_bytes;
+    needs.units = static_cast<uint32>(compute_units());
     if(needs.alone_bytes > 48 * 1024)  // more must be requested
         check_cuda(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, needs.alone_bytes),
                    "cudaFuncSetAttribute");
     return known[key] = needs;
-}
-
-// Multiprocessors of the current device. Without a device (a build machine that only plans) the number of an H100.
-inline int compute_units() {
-    int device = 0;
-    int units = 0;
-    const bool known = cudaGetDevice(&device) == cudaSuccess &&
-                       cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
-    return known ? units : 132;
 }
 
 // The host platform checks accesses against `regions`; a GPU has its own page tables.
@@ -107,7 +109,7 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(Kernel::launch_threads);
     // Workgroups that begin early would share the multiprocessors that are idle then, while others have none.
-    config.dynamicSmemBytes = blocks <= static_cast<uint32>(compute_units()) ? needs.alone_bytes : Kernel::lds_bytes;
+    config.dynamicSmemBytes = blocks <= needs.units ? needs.alone_bytes : Kernel::lds_bytes;
     config.stream = stream;
     config.attrs = attributes;
     check_cuda(cudaLaunchKernelExC(&config, entry, pointers), "cudaLaunchKernel");
