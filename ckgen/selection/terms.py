@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 @dataclass(frozen=True, slots=True)
 class Coefficients:
     """The fitted numbers of a family and operation on an architecture: `matrix`, `load`, `line` and `write` in
-    multiples of the time at the vendor's rates, `vector`, `gather`, `step`, `latency` and `start` in cycles, `launch`
-    in microseconds. `gather` is for vectors of positions that taps shift."""
+    multiples of the time at the vendor's rates, `vector`, `gather`, `store`, `step`, `latency` and `start` in cycles,
+    `launch` in microseconds. `gather` is for vectors of positions that taps shift, `store` for vectors of results."""
 
     launch: float
     matrix: float
@@ -32,6 +32,7 @@ class Coefficients:
     latency: float
     start: float
     write: float
+    store: float
 
 
 NAMES = tuple(item.name for item in fields(Coefficients))
@@ -82,7 +83,7 @@ TERMS = (
     Term(
         "tiled",
         "max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start"
-        " + blocks * rows * columns * tile_taps * out_bytes * write",
+        " + blocks * rows * columns * tile_taps * (out_bytes * write + store / c_vector)",
         "The busiest unit of a matrix product.",
     ),
     Term(

@@ -46,6 +46,7 @@ def instance_numbers(instance: Instance) -> dict[str, float]:
         "k_per_block": instance.k_per_block,
         "a_vector": instance.a_vector,
         "b_vector": instance.b_vector,
+        "c_vector": instance.c_vector,
         "elem_bytes": instance.elem_bytes,
         "c_bytes": instance.c_bytes,
         "waves": instance.math_waves,

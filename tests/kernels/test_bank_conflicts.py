@@ -70,7 +70,7 @@ def on_hopper(instance: Instance) -> ConvProblem:
     filter of one tap where the instance takes no other."""
     if instance.pointwise:
         return make_problem(groups=1, batch=2, k=64, c=64, filter=[1, 1], input=[8, 11])
-    channels = instance.n_per_block if instance.family == "halo" else 64
+    channels = instance.n_per_block // instance.groups_to_merge if instance.family == "halo" else 64
     return make_problem(groups=64 // channels, batch=2, k=channels, c=channels, filter=[3, 3], input=[9, 11], pad=1)
 
 

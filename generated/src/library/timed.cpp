@@ -55,7 +55,8 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     const int64 a = p.elements(roles.a), b = p.elements(roles.b), c = p.elements(roles.c);
     Numbers n{};
     n.rows = i.tile_rows, n.columns = i.tile_columns, n.k_per_block = i.k_per_block, n.values = i.values;
-    n.a_vector = i.a_vector, n.b_vector = i.b_vector, n.elem_bytes = i.elem_bytes, n.c_bytes = i.c_bytes;
+    n.a_vector = i.a_vector, n.b_vector = i.b_vector, n.c_vector = i.c_vector;
+    n.elem_bytes = i.elem_bytes, n.c_bytes = i.c_bytes;
     n.waves = i.waves, n.threads = i.threads, n.lds_bytes = i.lds_bytes, n.registers = i.registers;
     n.gathered = i.any_filter && last_of(i.layout) != 'K';
     n.tap_step = i.tap_step, n.pace = i.pace, n.sweep_taps = i.sweep_rows * i.sweep_columns,

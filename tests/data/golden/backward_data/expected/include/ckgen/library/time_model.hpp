@@ -23,14 +23,14 @@ struct Device {
 // product, byte, access, step, wait and workgroup, as ckgen/selection/terms.py says.
 struct Row {
     const char *arch, *operation, *family, *dtype;
-    double launch, matrix, load, line, vector, gather, step, latency, start, write;
+    double launch, matrix, load, line, vector, gather, step, latency, start, write, store;
 };
 
 Span<Row> all_rows();
 Span<Device> all_devices();
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
-    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
+    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, c_vector, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
 };
 
 inline double ceil_div(double value, double step) { return std::ceil(value / step); }
@@ -63,6 +63,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double gathered = numbers.gathered;
     const double waves = numbers.waves;
     const double c_bytes = numbers.c_bytes;
+    const double c_vector = numbers.c_vector;
     const double groups = numbers.groups;
     const double sweep_groups = numbers.sweep_groups;
     const double positions = numbers.positions;
@@ -91,6 +92,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double latency = row.latency;
     const double start = row.start;
     const double write = row.write;
+    const double store = row.store;
     // The share of tiles that a tap reaches.
     const double reached = pick(tap_channels > 0.0, min(1.0, mean_taps), 1.0);
     // Workgroups of the kernel.
@@ -120,7 +122,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     // Bytes of a result; partial sums are float32.
     const double out_bytes = pick(split_k > 1.0, 4.0, c_bytes);
     // The busiest unit of a matrix product.
-    const double tiled = max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start + blocks * rows * columns * tile_taps * out_bytes * write;
+    const double tiled = max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start + blocks * rows * columns * tile_taps * (out_bytes * write + store / c_vector);
     // A unit that sweeps a filter.
     const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / units + start;
     // The busiest unit.
