@@ -16,10 +16,10 @@ demo: $(READY) ## generate, build for the host and for AMD, prove the instances 
 	@$(RUN) scripts/demo.sh
 
 test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
-	@$(RUN) python -m pytest -q -n auto --dist loadfile -m "quick or not compiles"
+	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "quick or not compiles"
 
 test-all: $(READY) ## every test, and the machine code of set ci for five AMD architectures on the emulator
-	@$(RUN) python -m pytest -q -n auto --dist loadfile
+	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 	@$(RUN) ckgen smoke --platform amd --emulate --set ci --brief
 	@$(RUN) python scripts/emulator_table.py --check --collect build/ci/emulated
 
