@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,19 @@ GROUPS: dict[str, dict[str, Any]] = {
 }
 
 
+def with_one_layout(group: Mapping[str, Any]) -> dict[str, Any]:
+    """A group whose further entries have only the first of their layouts."""
+    further = [{**one, "layout": one["layout"][0]} if "layout" in one else one for one in group.get("include", ())]
+    return {**group, "include": further} if further else dict(group)
+
+
 @pytest.mark.compiles
 def test_every_operand_type_on_every_architecture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = yaml.safe_load((ROOT / "instances.yaml").read_text(encoding="utf-8"))
     known = {group["name"]: group for group in own["groups"]}
-    groups = [{**known[name], **changes} for name, changes in GROUPS.items()]
+    groups = [{**with_one_layout(known[name]), **changes} for name, changes in GROUPS.items()]
     spec = {"version": own["version"], "defaults": own["defaults"], "groups": groups}
     spec["sets"] = {"types": [], "default": ["*"]}
     (tmp_path / "instances.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
