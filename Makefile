@@ -1,7 +1,6 @@
 # On a fresh machine: `make demo` and `make test`. Everything lives in .venv/ and build/.
-BIN := .venv/bin
 READY := .venv/.ready
-RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
+RUN := . scripts/environment.sh &&
 
 .PHONY: help demo test test-all lint format generate check isa build smoke docs docs-site bench clean
 .DEFAULT_GOAL := help
@@ -49,10 +48,10 @@ docs: $(READY) ## rewrite the generated pages and tables
 
 docs-site: $(READY) ## the documentation as a site, build/site; fails for a wrong link or reference
 	@$(RUN) python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
-	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@$(RUN) NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 
 bench: $(READY) ## the numbers: generator speed, start-up, AMD build cost
-	@$(RUN) scripts/bench.sh
+	@$(RUN) env -u CMAKE_CXX_COMPILER_LAUNCHER scripts/bench.sh
 
 clean: ## remove build/, caches and .venv/
 	rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

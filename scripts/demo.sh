@@ -4,10 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/demo
-if command -v ccache >/dev/null 2>&1; then # as in tests/conftest.py: with another launcher the tests would compile again
-  export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache} CCACHE_DIR=${CCACHE_DIR-$PWD/build/ccache}
-  export CCACHE_BASEDIR=${CCACHE_BASEDIR-/} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
-fi
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 
