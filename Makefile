@@ -1,8 +1,10 @@
 # On a fresh machine: `make demo` and `make test`. Everything lives in .venv/ and build/.
 READY := .venv/.ready
 RUN := . scripts/environment.sh &&
+SET := ci
+ARCHS :=
 
-.PHONY: help demo test test-all lint format generate check isa build smoke docs docs-site bench clean
+.PHONY: help demo test test-gate test-all lint format generate check isa build smoke docs docs-site bench clean
 .DEFAULT_GOAL := help
 
 help: ## list these verbs
@@ -16,6 +18,10 @@ demo: $(READY) ## generate, build for the host and for AMD, prove the instances 
 
 test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
 	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "quick or not compiles"
+
+test-gate: $(READY) ## all tests but sweeps, which have further cases of others; machine code of set quick on the emulator
+	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not sweep"
+	@$(RUN) ckgen smoke --platform amd --emulate --set quick --brief
 
 test-all: $(READY) ## every test, and the machine code of set ci for five AMD architectures on the emulator
 	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
@@ -34,14 +40,14 @@ generate: $(READY) ## bring generated/ up to date with instances.yaml
 check: $(READY) ## fail if generated/, tables, docs/ or the schema drifted from what they are made from
 	@$(RUN) ckgen check && $(RUN) ckgen tune --check && $(RUN) python scripts/docs.py --check
 
-isa: $(READY) ## hold the AMD machine code of set ci against the limits of instances.yaml and docs/isa/
-	@$(RUN) ckgen isa --set ci --check
+isa: $(READY) ## hold the AMD machine code of set ci (ARCHS="gfx942 ...") against the limits of instances.yaml and docs/isa/
+	@$(RUN) ckgen isa --set ci --check $(addprefix --arch ,$(ARCHS))
 
-build: $(READY) ## the host library of set ci
-	@$(RUN) ckgen build --platform host --set ci
+build: $(READY) ## the host library of set ci (SET=...)
+	@$(RUN) ckgen build --platform host --set $(SET)
 
-smoke: $(READY) ## prove every instance of set ci on the host
-	@$(RUN) ckgen smoke --platform host --set ci
+smoke: $(READY) ## prove every instance of set ci (SET=...) on the host
+	@$(RUN) ckgen smoke --platform host --set $(SET)
 
 docs: $(READY) ## rewrite the generated pages and tables
 	@$(RUN) python scripts/docs.py

@@ -20,6 +20,8 @@ from ckgen.library.library import Library
 from tests.support import compilers
 from tests.support.stub_library import compile_stub
 
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
 StubMaker = Callable[..., Library]
 # Fixtures that are compiled; those of `make test` among them take a second, or a minute that all their tests share.
 QUICK_FIXTURES = {"stub", "make_stub", "stub_folder", "quick_library"}
@@ -36,9 +38,12 @@ if importlib.util.find_spec("hypothesis"):  # which a machine that only runs may
 def pytest_configure() -> None:
     compilers.install()
     if shutil.which("ccache"):  # builds in different folders share objects
-        folder = str(Path(__file__).resolve().parents[1] / "build" / "ccache")
-        shared = {"CCACHE_DIR": folder, "CCACHE_BASEDIR": "/", "CCACHE_NOHASHDIR": "1"}
-        os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", **shared} | os.environ
+        shared = {"CCACHE_DIR": str(BUILD / "ccache"), "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
+        shared |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_SLOPPINESS": "locale"}
+        os.environ |= shared | os.environ
+    # Temporary folders are below ccache's base folder too. git must not find this repository from there.
+    BUILD.mkdir(exist_ok=True)
+    os.environ |= {"PYTEST_DEBUG_TEMPROOT": str(BUILD), "GIT_CEILING_DIRECTORIES": str(BUILD)} | os.environ
     os.environ[SWITCH] = "1"  # a test may replace a part of ckgen that the cache's keys take from the files
 
 

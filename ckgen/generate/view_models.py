@@ -18,11 +18,11 @@ from ckgen.instance.instance import Instance
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.measured import Candidate, parse_table
 
-AMD_ONLY = "AMD_ONLY"  # the end of a macro of ckgen/config.h, and in small letters the beginning of CMake's groups
+AMD_ONLY = "AMD_ONLY"  # the end of a macro of ckgen/contents.h, and in small letters the beginning of CMake's groups
 
 
 def guard_of(archs: Sequence[str], amd_only: bool = False) -> str:
-    """The macro of ckgen/config.h that must be set for a library to include instances for these architectures.
+    """The macro of ckgen/contents.h that must be set for a library to include instances for these architectures.
 
     It is empty if they are always included; instances for NVIDIA architectures alone are left out on other platforms,
     those of families for AMD alone on NVIDIA.

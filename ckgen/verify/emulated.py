@@ -26,6 +26,7 @@ from ckgen.machine_code.emulator.decode import FAMILIES
 from ckgen.machine_code.emulator.launch import Done, Emulator, Fault, Memory, Prepared, Schedule
 from ckgen.machine_code.emulator.trace import Trace
 from ckgen.operations.operation import OPERATIONS
+from ckgen.paths import cache_dir
 from ckgen.verify.run_tensors import Data
 
 ARCHS = tuple(FAMILIES)
@@ -82,13 +83,13 @@ class _Job:
 class Machine:
     """Runs instances of a generated tree as machine code of one architecture.
 
-    `library` is the host library of the same tree: it plans the launches. `folder` keeps code objects and compiled
-    handlers. Threads may share a machine.
+    `library` is the host library of the same tree: it plans the launches. `folder` keeps code objects; the
+    handlers of instructions, which all sets share, are in the user's cache. Threads may share a machine.
     """
 
     def __init__(self, library: Library, tree: Path, arch: str, folder: Path) -> None:
         self.library, self.tree, self.arch, self._folder = library, tree, arch, folder
-        self._emulator = Emulator(folder / "handlers")
+        self._emulator = Emulator(cache_dir() / "handlers")
         self._lock = threading.Lock()
         self._prepared: dict[tuple[int, str], tuple[CodeObject, Prepared]] = {}
         self._threads = _launch_threads(tree)

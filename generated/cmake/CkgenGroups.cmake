@@ -2,8 +2,8 @@
 # Selects the groups of instances of this build. The host executes all groups. Groups for NVIDIA architectures only
 # (such as sm_90a) are built on platform nvidia if GPU_TARGETS names one of them, and left out elsewhere; groups called
 # amd_only_* are left out there. Factories and registry read the selection from the macros CKGEN_HAS_<GROUP> of
-# ckgen/config.h.
-set(CKGEN_GROUP_MACROS "")
+# ckgen/contents.h.
+set(_ckgen_macros "")
 set(_ckgen_kept 0)
 set(_ckgen_left_out 0)
 set(_ckgen_only "")
@@ -30,17 +30,16 @@ foreach(_ckgen_operation IN LISTS CKGEN_OPERATIONS)
         endif()
         math(EXPR _ckgen_kept "${_ckgen_kept} + ${_ckgen_count}")
         list(APPEND _ckgen_groups ${_ckgen_group})
-        if(_ckgen_group MATCHES "^sm_")
-            string(TOUPPER "${_ckgen_group}" _ckgen_macro)
-            string(APPEND CKGEN_GROUP_MACROS "#define CKGEN_HAS_${_ckgen_macro} 1\n")
-        endif()
-        if(_ckgen_group MATCHES "^amd_only_" AND NOT CKGEN_GROUP_MACROS MATCHES "AMD_ONLY")
-            string(APPEND CKGEN_GROUP_MACROS "#define CKGEN_HAS_AMD_ONLY 1\n")
+        if(_ckgen_group MATCHES "^(sm_.*|amd_only)")
+            string(TOUPPER "${CMAKE_MATCH_1}" _ckgen_macro)
+            list(APPEND _ckgen_macros "#define CKGEN_HAS_${_ckgen_macro} 1\n")
         endif()
     endforeach()
     set(CKGEN_GROUPS_${_ckgen_operation} ${_ckgen_groups})
 endforeach()
 list(REMOVE_DUPLICATES _ckgen_only)
+list(REMOVE_DUPLICATES _ckgen_macros)
+list(JOIN _ckgen_macros "" CKGEN_GROUP_MACROS)
 if(_ckgen_kept EQUAL 0)
     message(FATAL_ERROR "all ${_ckgen_left_out} instances of this tree are for ${_ckgen_only} alone; configure with "
                         "-DCKGEN_PLATFORM=nvidia and one of these in GPU_TARGETS, or with -DCKGEN_PLATFORM=host")

@@ -1,5 +1,5 @@
 # Copied by ckgen from templates/cmake/CkgenInstall.cmake. Do not edit; run: ckgen generate
-# Install rules: libraries, headers with the config.h they were built with, and the package that find_package reads.
+# Install rules: libraries, headers with the config.h and contents.h they were built with, and the package that find_package reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_ckgen_package "${CMAKE_INSTALL_LIBDIR}/cmake/ckgen_conv")
@@ -9,7 +9,8 @@ install(TARGETS ${_ckgen_libraries} ${CKGEN_LIBRARY_NAME}_headers EXPORT ckgen_c
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY include/ckgen DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" PATTERN "*.in" EXCLUDE)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/ckgen/config.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ckgen")
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/ckgen/config.h" "${CMAKE_CURRENT_BINARY_DIR}/include/ckgen/contents.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ckgen")
 install(FILES manifest.json DESTINATION "${CMAKE_INSTALL_DATADIR}/ckgen_conv")
 install(EXPORT ckgen_conv-targets NAMESPACE ckgen_conv:: DESTINATION "${_ckgen_package}")
 

@@ -28,13 +28,13 @@ function(ckgen_add_instance_library)
     ckgen_run("${folder}" inputs generate --list-inputs ${arguments})
     string(REPLACE "\n" ";" inputs "${inputs}")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${spec}" ${inputs})
-    ckgen_run("${folder}" said generate ${arguments} --out generated)
+    ckgen_run("${folder}" said generate ${arguments} --out tree)
     message(STATUS "${ARG_TARGET}: ${said}")
 
     set(CKGEN_LIBRARY_NAME ${ARG_TARGET})
     set(CKGEN_INSTALL OFF)
     set(CKGEN_BUILD_EXAMPLES OFF)
-    add_subdirectory("${folder}/generated" "${folder}/build" EXCLUDE_FROM_ALL)
+    add_subdirectory("${folder}/tree" "${folder}/build" EXCLUDE_FROM_ALL)
 endfunction()
 
 # ckgen_run(FOLDER RESULT ARGUMENT...): RESULT gets the output of ckgen. A failure ends the configuration with ckgen's

@@ -1,4 +1,4 @@
-# Install rules: libraries, headers with the config.h they were built with, and the package that find_package reads.
+# Install rules: libraries, headers with the config.h and contents.h they were built with, and the package that find_package reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_ckgen_package "${CMAKE_INSTALL_LIBDIR}/cmake/ckgen_conv")
@@ -8,7 +8,8 @@ install(TARGETS ${_ckgen_libraries} ${CKGEN_LIBRARY_NAME}_headers EXPORT ckgen_c
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY include/ckgen DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" PATTERN "*.in" EXCLUDE)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/ckgen/config.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ckgen")
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/ckgen/config.h" "${CMAKE_CURRENT_BINARY_DIR}/include/ckgen/contents.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ckgen")
 install(FILES manifest.json DESTINATION "${CMAKE_INSTALL_DATADIR}/ckgen_conv")
 install(EXPORT ckgen_conv-targets NAMESPACE ckgen_conv:: DESTINATION "${_ckgen_package}")
 

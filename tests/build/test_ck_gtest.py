@@ -42,6 +42,7 @@ LEAST = {"i8": 1}  # instances of each tuple; 2 of other types
 
 
 @pytest.mark.compiles
+@pytest.mark.sweep
 def test_every_tuple_of_types_has_its_instances_and_they_are_right(tmp_path: Path) -> None:
     loaded = load(ROOT / "instances.yaml")
     chosen = filtered(loaded.expansion.instances, (*CHOSEN, "function=PassThrough"), sets=loaded.expansion.sets)

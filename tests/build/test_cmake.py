@@ -32,6 +32,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CLIENT = Path(__file__).parents[1] / "data" / "consumer"
 TOOLS = find_toolchain()
 INSTANCES = (XDL, GENERIC)
+# As build() configures: ccache finds a runtime that another test compiled with these.
+AS_BUILT = ("-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={(TOOLS.host_cxx or ('c++',))[0]}")
 # The tile of CK's dense example.
 DENSE_TILE = (
     *("set=full", "family=xdl", "layout=NHWGK/GKYXC/NHWGC", "dtype=f16", "tile=128x128", "block_size=256"),
@@ -69,11 +71,11 @@ class Installed:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("cmake")
-    writer.apply(render_tree(INSTANCES, context()), folder / "generated")
-    result = build(folder / "generated", "host", folder / "build", options={"CKGEN_BUILD_STATIC": "ON"})
+    writer.apply(render_tree(INSTANCES, context()), folder / "tree")
+    result = build(folder / "tree", "host", folder / "build", options={"CKGEN_BUILD_STATIC": "ON"})
     assert result.library == folder / "build" / "libckgen_conv.so"
     cmake("--install", folder / "build", "--prefix", folder / "prefix")
-    return Installed(folder / "generated", folder / "build", folder / "prefix")
+    return Installed(folder / "tree", folder / "build", folder / "prefix")
 
 
 def check_client(build_dir: Path) -> None:
@@ -92,7 +94,8 @@ def test_client_of_an_installed_library(installed: Installed, tmp_path: Path) ->
 
 
 def test_client_of_a_subdirectory(installed: Installed, tmp_path: Path) -> None:
-    cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=subdirectory", f"-DTREE={installed.tree}")
+    places = (f"-DTREE={installed.tree}", f"-DBUILD={installed.tree.parent / 'subdirectory'}")
+    cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=subdirectory", *places, *AS_BUILT)
     cmake("--build", tmp_path)
     check_client(tmp_path)
 
@@ -135,12 +138,12 @@ def test_options_that_cannot_be_are_refused_in_words(
 
 def test_instances_share_translation_units(tmp_path: Path) -> None:
     instances = [XDL] + [GENERIC]
-    writer.apply(render_tree(instances, context()), tmp_path / "generated")
+    writer.apply(render_tree(instances, context()), tmp_path / "tree")
     counts = {}
     for per_file in (1, 8):
         folder = tmp_path / str(per_file)
         flags = (f"-DCKGEN_INSTANCES_PER_FILE={per_file}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
-        cmake("-S", tmp_path / "generated", "-B", folder, "-G", "Unix Makefiles", *flags)
+        cmake("-S", tmp_path / "tree", "-B", folder, "-G", "Unix Makefiles", *flags)
         commands = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
         counts[per_file] = sum("Unity/" in row["file"] for row in commands)
     assert counts[1] == counts[8] + 1  # two factories
@@ -183,7 +186,8 @@ def client(tmp_path: Path) -> Path:
     module = tmp_path / "tool/templates/cmake/CkgenInstanceLibrary.cmake"
     (source / "CMakeLists.txt").write_text(PROJECT.format(module=module))
     shutil.copy(CLIENT / "count_instances.c", source / "count.c")
-    cmake("-S", source, "-B", tmp_path / "build", f"-DCKGEN_EXECUTABLE={ckgen}", "-G", "Unix Makefiles")
+    options = (f"-DCKGEN_EXECUTABLE={ckgen}", *AS_BUILT, "-G", "Unix Makefiles")
+    cmake("-S", source, "-B", tmp_path / "build", *options)
     return tmp_path
 
 
@@ -213,23 +217,24 @@ def test_a_library_made_from_a_spec_follows_spec_and_generator(client: Path) -> 
 
 
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not installed (Debian: hipcc libamdhip64-dev)")
-def test_amd_library_builds_and_says_so(installed: Installed, tmp_path: Path) -> None:
+def test_amd_library_builds_and_says_so(installed: Installed) -> None:
     """Build for two architectures: the xdl instance has no code for gfx1100, the generic instance has code for both."""
-    build(installed.tree, "amd", tmp_path / "build", archs=("gfx90a", "gfx1100"))
+    folder = installed.tree.parent / "amd"
+    build(installed.tree, "amd", folder, archs=("gfx90a", "gfx1100"))
     script = "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); l.ckgen_platform.restype = ctypes.c_char_p;"
     script += "print(l.ckgen_platform().decode(), l.ckgen_instance_count())"
-    library = str(tmp_path / "build" / "libckgen_conv.so")
+    library = str(folder / "libckgen_conv.so")
     done = subprocess.run([sys.executable, "-c", script, library], capture_output=True, text=True, check=True)
     assert done.stdout == "amd 2\n"
-    code = (tmp_path / "build" / "libckgen_conv.so").read_bytes()
+    code = (folder / "libckgen_conv.so").read_bytes()
     assert b"amdgcn-amd-amdhsa--gfx90a" in code and b"amdgcn-amd-amdhsa--gfx1100" in code
 
 
 @pytest.mark.skipif(TOOLS.hipcc is None, reason="hipcc is not installed (Debian: hipcc libamdhip64-dev)")
 def test_amd_client_with_another_compiler(installed: Installed, tmp_path: Path) -> None:
     """An installed AMD library requires HIP's package from a g++ client, and reports if it is missing."""
-    writer.apply(render_tree([GENERIC], context()), tmp_path / "generated")
-    build(tmp_path / "generated", "amd", tmp_path / "build", archs=("gfx90a",))
+    writer.apply(render_tree([GENERIC], context()), tmp_path / "tree")
+    build(tmp_path / "tree", "amd", tmp_path / "build", archs=("gfx90a",))
     cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
     flags = ("-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
     said = cmake("-S", CLIENT, "-B", tmp_path / "no", *flags, "-DCMAKE_DISABLE_FIND_PACKAGE_hip=ON", code=1)
@@ -259,8 +264,8 @@ def test_examples_of_backward_weight_run(tmp_path: Path) -> None:
     plain.append(replace(GENERIC, layout="GNDHWC/GKZYXC/GNDHWK"))
     plain.append(replace(fused, dtype="f16_comp_bf8_f8"))
     instances = [replace(fused, function=function) for function in ("Bilinear", "Scale")] + plain
-    writer.apply(render_tree(instances, context()), tmp_path / "generated")
-    build(tmp_path / "generated", "host", tmp_path / "build")
+    writer.apply(render_tree(instances, context()), tmp_path / "tree")
+    build(tmp_path / "tree", "host", tmp_path / "build")
     cmake("--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
     cmake("-S", ROOT / "examples", "-B", tmp_path / "examples", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
     cmake("--build", tmp_path / "examples")
@@ -319,9 +324,9 @@ def data_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tile = filtered(loaded.expansion.instances, DENSE_TILE, sets=loaded.expansion.sets)
     writer.apply(
         render_tree((*tile, plain, replace(plain, function="AddResidual")), context()),
-        folder / "generated",
+        folder / "tree",
     )
-    build(folder / "generated", "host", folder / "build")
+    build(folder / "tree", "host", folder / "build")
     cmake("--install", folder / "build", "--prefix", folder / "prefix")
     said = cmake("-S", ROOT / "examples", "-B", folder / "examples", f"-DCMAKE_PREFIX_PATH={folder}/prefix")
     assert "example grouped_conv_bwd_weight_xdl left out" in said
@@ -372,9 +377,9 @@ def test_examples_of_backward_data_run(data_examples: Path) -> None:
 
 
 def test_what_is_for_nvidia_alone_is_in_a_host_library(tmp_path: Path) -> None:
-    writer.apply(render_tree((TMA, XDL), context()), tmp_path / "generated")
+    writer.apply(render_tree((TMA, XDL), context()), tmp_path / "tree")
     heard: list[str] = []
-    result = build(tmp_path / "generated", "host", tmp_path / "build", on_line=heard.append)
+    result = build(tmp_path / "tree", "host", tmp_path / "build", on_line=heard.append)
     assert not any("left out" in line for line in heard)
     assert Library(result.library).names == tuple(sorted((TMA.name, XDL.name)))
 

@@ -135,7 +135,7 @@ def test_errors_in_what_tools_print() -> None:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sample") / "generated"
+    folder = tmp_path_factory.mktemp("sample") / "tree"
     writer.apply(render_tree([WAVELET, XDL, GENERIC], context()), folder)
     return folder
 

@@ -59,9 +59,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if TOOLS.nvcc is None:
         pytest.skip(NEEDS_NVCC)
     made = tmp_path_factory.mktemp("nvidia")
-    writer.apply(render_tree((WAVELET, XDL, GENERIC, TMA, XDL_DATA), context()), made / "generated")
+    writer.apply(render_tree((WAVELET, XDL, GENERIC, TMA, XDL_DATA), context()), made / "tree")
     options = {**WARNINGS, "CKGEN_BUILD_EXAMPLES": "ON", "CKGEN_EXAMPLES_DIR": str(ROOT / "examples")}
-    result = build(made / "generated", "nvidia", made / "build", archs=("sm_80", "sm_90a"), options=options)
+    result = build(made / "tree", "nvidia", made / "build", archs=("sm_80", "sm_90a"), options=options)
     assert result.library == made / "build" / "libckgen_conv.so"
     return made
 
@@ -177,7 +177,7 @@ def test_bench_says_at_once_that_there_is_no_gpu(
 def test_host_sources_compile_as_cuda_too(folder: Path) -> None:
     """Clients may have .cu sources, which include the library's headers in a device pass."""
     assert TOOLS.nvcc is not None
-    tree, include = folder / "generated", folder / "build" / "include"
+    tree, include = folder / "tree", folder / "build" / "include"
     flags = ["-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", f"-I{include}", f"-I{tree / 'include'}"]
     warnings = WARNINGS["CMAKE_CUDA_FLAGS"].split()
     sources = [path for room in ("kernels", "op", "plan") for path in sorted((tree / "src" / room).glob("[br]*.cpp"))]
@@ -205,15 +205,15 @@ def test_client_of_an_installed_library(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("arch", ["sm_75", "gfx90a", "90a"])
 def test_architectures_that_are_none_are_refused(folder: Path, tmp_path: Path, arch: str) -> None:
     with pytest.raises(CkgenError, match=f'GPU_TARGETS has "{arch}"'):
-        build(folder / "generated", "nvidia", tmp_path, archs=(arch,))
+        build(folder / "tree", "nvidia", tmp_path, archs=(arch,))
 
 
 def test_what_no_target_can_run_is_left_out(folder: Path, tmp_path: Path) -> None:
     """Configure only, because configuring already selects the sources of a library."""
-    said = cmake("-S", folder / "generated", "-B", tmp_path, "-DCKGEN_PLATFORM=nvidia", "-DGPU_TARGETS=sm_80")
+    said = cmake("-S", folder / "tree", "-B", tmp_path, "-DCKGEN_PLATFORM=nvidia", "-DGPU_TARGETS=sm_80")
     assert "left out: 1 instances that are for sm_90a alone" in said
-    assert "CKGEN_HAS_SM_90A" not in (tmp_path / "include" / "ckgen" / "config.h").read_text()
-    assert "#define CKGEN_HAS_SM_90A 1" in (folder / "build" / "include" / "ckgen" / "config.h").read_text()
+    assert "CKGEN_HAS_SM_90A" not in (tmp_path / "include" / "ckgen" / "contents.h").read_text()
+    assert "#define CKGEN_HAS_SM_90A 1" in (folder / "build" / "include" / "ckgen" / "contents.h").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -76,6 +76,7 @@ def installed(wheel: Path, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.compiles
+@pytest.mark.sweep
 def test_the_wheel_has_a_small_library_for_every_such_processor(wheel: Path) -> None:
     assert wheel.name.split("-")[2:4] == ["py3", "none"]
     assert "manylinux_2_" in wheel.name and wheel.name.endswith(f"_{os.uname().machine}.whl")
@@ -86,6 +87,7 @@ def test_the_wheel_has_a_small_library_for_every_such_processor(wheel: Path) -> 
 
 
 @pytest.mark.compiles
+@pytest.mark.sweep
 def test_a_gradient_without_a_compiler(installed: dict[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", GRADIENT], env=installed, cwd=tmp_path / "empty", capture_output=True, text=True
@@ -95,6 +97,7 @@ def test_a_gradient_without_a_compiler(installed: dict[str, str], tmp_path: Path
 
 
 @pytest.mark.compiles
+@pytest.mark.sweep
 def test_the_page_about_installing_works(installed: dict[str, str], tmp_path: Path) -> None:
     """The commands of docs/install.md for this wheel, in an empty folder, which stays empty: nothing is built."""
     page = (ROOT / "docs/install.md").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from tests.support.bank_conflicts import TRANSPOSING, Count, Counting, one_tile
 from tests.support.planting import replace_once
 from tests.support.specs import default_expansion
+from tests.support.sweep.sampled import chosen
 
 pytestmark = pytest.mark.compiles
 
@@ -107,7 +108,7 @@ TILE_FILES = {("atom/mfma.hpp", False), ("epilogue/cshuffle.hpp", False), ("epil
 COPIES = {"block/tile_copy.hpp", "block/slot_copy.hpp", "block/row_copy.hpp", "block/direct_copy.hpp"}
 
 
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+@pytest.mark.parametrize("arch", chosen(["gfx90a", "gfx942"], gate=["gfx942"]))
 def test_tiles_have_no_conflict(tiles: Counting, arch: str) -> None:
     assert len(TILES) > 80
     for instance in TILES:
@@ -115,7 +116,7 @@ def test_tiles_have_no_conflict(tiles: Counting, arch: str) -> None:
         assert seen > TILE_FILES and {file for file, _ in seen - TILE_FILES} <= COPIES
 
 
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+@pytest.mark.parametrize("arch", chosen(["gfx90a", "gfx942"], gate=["gfx942"]))
 def test_reads_of_narrow_tiles_take_at_most_twice_as_long(tiles: Counting, arch: str) -> None:
     assert len(NARROW) > 10
     ratios = set()
@@ -129,6 +130,7 @@ def test_reads_of_narrow_tiles_take_at_most_twice_as_long(tiles: Counting, arch:
     assert max(ratios) > 1, "no conflict is left: use check() alone"
 
 
+@pytest.mark.sweep
 def test_tiles_of_gfx950_have_no_conflict(tiles: Counting, rows: Counting) -> None:
     """Tiles of 16-bit types are stored by rows and read transposed; others are as on the other architectures."""
     assert len(ROWS) > 50

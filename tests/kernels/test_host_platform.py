@@ -23,6 +23,7 @@ from ckgen.library.library import Library, LibraryError
 from tests.support.cxx import ROOT, compile_with, header, link, run_instance, source, write_tree
 from tests.support.planted_bugs import without_folders
 from tests.support.planting import replace_once
+from tests.support.sweep.sampled import every_third
 
 pytestmark = pytest.mark.compiles
 
@@ -252,7 +253,7 @@ def build(folder: Path, instances: tuple[Instance, ...], plant: Plant | None = N
     return Library(link(folder, tree))
 
 
-@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)
+@pytest.mark.parametrize("plant", every_third(PLANTS), ids=lambda plant: plant.id)
 def test_planted_bug_is_reported(plant: Plant, tmp_path: Path) -> None:
     library = build(tmp_path, (plant.instance,), plant)
     with pytest.raises(LibraryError) as caught:

@@ -81,6 +81,7 @@ def test_the_program_of_the_page_compiles(tmp_path: Path) -> None:
     assert block is not None
     (tmp_path / "ckgen").mkdir()
     (tmp_path / "ckgen/config.h").write_text("#pragma once\n#define CKGEN_PLATFORM_HOST 1\n")
+    (tmp_path / "ckgen/contents.h").touch()
     (tmp_path / "page.cpp").write_text(block[1])
     command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{tmp_path}"]
     command += [f"-I{ROOT / 'generated/include'}", "page.cpp"]

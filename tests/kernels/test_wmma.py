@@ -16,6 +16,7 @@ from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, header, link, run_instance, write_tree
 from tests.support.planting import replace_once
+from tests.support.sweep.sampled import chosen
 
 pytestmark = pytest.mark.compiles
 
@@ -69,7 +70,7 @@ def check_random_problems(library: Library, instances: tuple[Instance, ...], see
             run_instance(library, instance.name, draw(instance, rng), split_k)
 
 
-@pytest.mark.parametrize("generation", [11, 12])
+@pytest.mark.parametrize("generation", chosen([11, 12], gate=[12]))
 def test_random_problems_are_right_with_either_fragments(tmp_path: Path, generation: int) -> None:
     macro = f"-DCKGEN_HOST_WMMA={generation}"
     library = Library(link(tmp_path, write_tree(tmp_path, WMMA), (*CHECKED, macro)))

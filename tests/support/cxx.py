@@ -55,9 +55,10 @@ def write_tree(folder: Path, instances: Sequence[Instance], functions: Sequence[
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     # The host also executes code for those architectures.
-    macros = ("CKGEN_PLATFORM_HOST", "CKGEN_HAS_SM_90A", "CKGEN_HAS_AMD_ONLY")
-    config = "#pragma once\n" + "".join(f"#define {macro} 1\n" for macro in macros)
-    (tree / "include/ckgen/config.h").write_text(config)
+    made = {"config": ["CKGEN_PLATFORM_HOST"], "contents": ["CKGEN_HAS_SM_90A", "CKGEN_HAS_AMD_ONLY"]}
+    for name, macros in made.items():
+        lines = "".join(f"#define {macro} 1\n" for macro in macros)
+        (tree / f"include/ckgen/{name}.h").write_text(f"#pragma once\n{lines}")
     return tree
 
 

@@ -110,6 +110,7 @@ def test_later_files_count(tmp_path: Path) -> None:
     assert list(made.origin.results) == files
 
 
+@pytest.mark.sweep  # as `make check`
 def test_the_committed_tables_are_what_their_results_say() -> None:
     assert load_tables(), "there is a table"
     assert find_drift(TABLES, ROOT) == []

@@ -11,15 +11,20 @@ import yaml
 
 from ckgen.cli import main
 from tests.support.specs import ROOT
+from tests.support.sweep.sampled import chosen
 
 WEIGHT, DATA = "NHWGC/GKYXC/NHWGK", "NHWGK/GKYXC/NHWGC"
-# Groups of instances.yaml, and what is changed so that one instance of each type remains.
-GROUPS: dict[str, dict[str, Any]] = {
-    "types-weight-generic": {"layout": WEIGHT},
-    "types-data-generic": {"layout": DATA},
-    "types-weight-wmma": {"conv_spec": "Default"},
-    "types-data-wmma": {"conv_spec": "Default"},
-    "two-stage-planes": {"layout": "NGCHW/GKYXC/NGKHW", "dtype": "f16", "conv_spec": "Default", "groups_to_merge": 8},
+ONE_PLANE = {"layout": "NGCHW/GKYXC/NGKHW", "dtype": "f16", "conv_spec": "Default", "groups_to_merge": 8}
+# The architectures that must run instances with a word in their name.
+CDNA, WMMA = ("gfx90a", "gfx942", "gfx950"), ("gfx1100", "gfx1201")
+GENERIC = {"_i8_": (*CDNA, *WMMA), "_f32_comp_tf32_": (*CDNA, *WMMA), "_f16_comp_bf8_f8_": (*CDNA, "gfx1201")}
+# Groups of instances.yaml: what is changed so that one instance of each type remains, and what must run where.
+GROUPS: dict[str, tuple[dict[str, Any], dict[str, tuple[str, ...]]]] = {
+    "types-weight-generic": ({"layout": WEIGHT}, GENERIC),
+    "types-data-generic": ({"layout": DATA}, GENERIC),
+    "types-weight-wmma": ({"conv_spec": "Default"}, {"_wmma_": WMMA}),
+    "types-data-wmma": ({"conv_spec": "Default"}, {"_wmma_": WMMA}),
+    "two-stage-planes": (ONE_PLANE, {"_two_stage_ngchw_": CDNA}),
 }
 
 
@@ -30,13 +35,14 @@ def with_one_layout(group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.compiles
+@pytest.mark.parametrize("name", chosen(GROUPS, gate=["types-weight-generic", "types-data-wmma"]))
 def test_every_operand_type_on_every_architecture(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     own = yaml.safe_load((ROOT / "instances.yaml").read_text(encoding="utf-8"))
-    known = {group["name"]: group for group in own["groups"]}
-    groups = [{**with_one_layout(known[name]), **changes} for name, changes in GROUPS.items()]
-    spec = {"version": own["version"], "defaults": own["defaults"], "groups": groups}
+    (known,) = (group for group in own["groups"] if group["name"] == name)
+    changes, wanted = GROUPS[name]
+    spec = {"version": own["version"], "defaults": own["defaults"], "groups": [{**with_one_layout(known), **changes}]}
     spec["sets"] = {"types": [], "default": ["*"]}
     (tmp_path / "instances.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -44,11 +50,5 @@ def test_every_operand_type_on_every_architecture(
     said = capsys.readouterr()
     assert code == 0, said.out + said.err
     shown = [line.split()[:2] for line in said.out.splitlines() if line.startswith("grouped_conv")]
-    for word, archs in {
-        "_i8_": {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"},
-        "_f32_comp_tf32_": {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"},
-        "_f16_comp_bf8_f8_": {"gfx90a", "gfx942", "gfx950", "gfx1201"},
-        "_two_stage_ngchw_": {"gfx90a", "gfx942", "gfx950"},
-        "_wmma_": {"gfx1100", "gfx1201"},
-    }.items():
-        assert {arch for name, arch in shown if word in name} >= archs, word
+    for word, archs in wanted.items():
+        assert {arch for instance, arch in shown if word in instance} >= {*archs}, word

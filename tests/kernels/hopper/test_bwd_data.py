@@ -21,6 +21,7 @@ from tests.support.cxx import CHECKED, header, link, run_instance, source, write
 from tests.support.drawn import draw
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
+from tests.support.sweep.sampled import every_third
 
 pytestmark = pytest.mark.compiles
 
@@ -341,7 +342,7 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", every_third(BUGS))
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(BUGS[name], PINGPONG, run_instance, tmp_path)
 
@@ -394,7 +395,7 @@ STATIONARY_BUGS = {
 }
 
 
-@pytest.mark.parametrize("name", STATIONARY_BUGS)
+@pytest.mark.parametrize("name", every_third(STATIONARY_BUGS))
 def test_planted_bug_of_a_weight_that_stays_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(STATIONARY_BUGS[name], STATIONARY, run_instance, tmp_path)
 
@@ -438,6 +439,6 @@ EXCHANGED_BUGS = {
 }
 
 
-@pytest.mark.parametrize("name", EXCHANGED_BUGS)
+@pytest.mark.parametrize("name", every_third(EXCHANGED_BUGS))
 def test_planted_bug_of_an_exchanged_product_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(EXCHANGED_BUGS[name], EXCHANGED_PINGPONG, run_instance, tmp_path)

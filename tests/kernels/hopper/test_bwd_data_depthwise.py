@@ -18,6 +18,7 @@ from ckgen.library.library import Library, UnsupportedProblem
 from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+from tests.support.sweep.sampled import every_third
 
 pytestmark = pytest.mark.compiles
 
@@ -181,6 +182,6 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", every_third(BUGS))
 def test_a_planted_bug_is_reported(bug: str, tmp_path: Path) -> None:
     check_bug(BUGS[bug], T3X3, run_instance, tmp_path)

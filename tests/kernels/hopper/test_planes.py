@@ -16,6 +16,7 @@ from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
+from tests.support.sweep.sampled import every_third
 
 pytestmark = pytest.mark.compiles
 
@@ -186,16 +187,16 @@ DATA_TF32_BUGS = {
 }
 
 
-@pytest.mark.parametrize("name", WEIGHT_BUGS)
+@pytest.mark.parametrize("name", every_third(WEIGHT_BUGS))
 def test_planted_bug_of_the_weight_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(WEIGHT_BUGS[name], WEIGHT, run_instance, tmp_path)
 
 
-@pytest.mark.parametrize("name", DATA_BUGS)
+@pytest.mark.parametrize("name", every_third(DATA_BUGS))
 def test_planted_bug_of_the_data_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(DATA_BUGS[name], DATA, run_instance, tmp_path)
 
 
-@pytest.mark.parametrize("name", DATA_TF32_BUGS)
+@pytest.mark.parametrize("name", every_third(DATA_TF32_BUGS))
 def test_planted_bug_of_the_data_in_tf32_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(DATA_TF32_BUGS[name], DATA_TF32_PINGPONG, run_instance, tmp_path)

@@ -55,14 +55,15 @@ class Way:
 
 
 def write_tree(expansion: Expansion, folder: Path) -> Path:
-    """The rendered tree of an expansion, with a config.h that leaves all settings to macros."""
+    """The rendered tree of an expansion, with a config.h and a contents.h that leave all settings to macros."""
     tree = folder / "tree"
     context = load_context(GenerateCommand("random.yaml"), "", {}, expansion.spec.own_functions)
     for path, text in render_tree(expansion.instances, context).items():
         file = tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    (tree / "include/ckgen/config.h").write_text("#pragma once\n", encoding="utf-8")
+    for name in ("config", "contents"):
+        (tree / f"include/ckgen/{name}.h").write_text("#pragma once\n", encoding="utf-8")
     return tree
 
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ckgen/contents.h"
 #include "ckgen/library/bwd_weight_operand_ops.hpp"
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"

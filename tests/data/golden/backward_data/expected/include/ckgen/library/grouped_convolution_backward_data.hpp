@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ckgen/contents.h"
 #include "ckgen/library/factory.hpp"
 #include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
 #include "ckgen/op/functions.hpp"
