@@ -15,8 +15,8 @@ def every_third(cases: Iterable[Any]) -> list[ParameterSet]:
 
 
 def chosen(cases: Iterable[Any], gate: Collection[Any]) -> list[ParameterSet]:
-    """Cases of a test with one argument; those that are not in ``gate`` are marked. Raise AssertionError if ``gate`` has
-    another."""
+    """Cases of a test with one argument; those that are not in ``gate`` are marked. Raise AssertionError if ``gate``
+    has another."""
     cases = list(cases)
     assert all(case in cases for case in gate), gate
     return _marked((case, case in gate) for case in cases)
