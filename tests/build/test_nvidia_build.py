@@ -220,7 +220,7 @@ def test_what_no_target_can_run_is_left_out(folder: Path, tmp_path: Path) -> Non
 def fake_driver(folder: Path) -> Path:
     assert TOOLS.nvcc is not None
     program = folder / "fake_driver"
-    include = (f"-I{folder / 'build' / 'include'}", f"-I{folder / 'generated' / 'include'}")
+    include = (f"-I{folder / 'build' / 'include'}", f"-I{folder / 'tree' / 'include'}")
     flags = ("-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", "-cudart=none", "-x=cu", *include)
     subprocess.run([*TOOLS.nvcc, *flags, str(FAKE_DRIVER), "-o", str(program)], check=True)
     return program
