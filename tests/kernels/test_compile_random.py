@@ -51,7 +51,7 @@ def test_a_seed_stands_for_the_same_instances() -> None:
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("arch", chosen([HOST, *ARCHES], gate=[HOST, "gfx90a", "gfx950", "gfx1030", "gfx1201"]))
+@pytest.mark.parametrize("arch", [HOST, *ARCHES])
 def test_what_validates_compiles(arch: str) -> None:
     assert compile_sweep.refused(EXPANSION, [arch]) == []
 
@@ -109,7 +109,7 @@ AWKWARD = (
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("like", run_sweep.LIKE)
+@pytest.mark.parametrize("like", chosen(run_sweep.LIKE, gate=["gfx950"]))
 def test_what_validates_runs_right_on_the_host(like: str) -> None:
     awkward = [replace(parse(name), archs=("gfx950",)) for name in AWKWARD]
     checker = Checker()
