@@ -19,7 +19,7 @@ demo: $(READY) ## generate, build for the host and for AMD, prove the instances 
 test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
 	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "quick or not compiles"
 
-test-gate: $(READY) ## all tests but sweeps, which have further cases of others; machine code of set quick on the emulator
+test-gate: $(READY) ## all tests but sweeps (further cases of other tests); machine code of set quick on the emulator
 	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not sweep"
 	@$(RUN) ckgen smoke --platform amd --emulate --set quick --brief
 

@@ -149,6 +149,7 @@ def _untyped(cache: Path) -> str:
 
 
 @pytest.mark.compiles
+@pytest.mark.sweep
 def test_shards_and_a_cluster_build_what_one_build_does(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The objects of all shards are those of the plan, so that the build after them only links."""
     assert main(["build", "--out", "tree", "--plan", "--json"]) == 0

@@ -86,6 +86,7 @@ def proof_of(folder: Path, groups: str) -> str:
 
 
 @pytest.mark.compiles
+@pytest.mark.sweep
 def test_a_layout_is_a_row(tmp_path: Path) -> None:
     """Channels first with the groups outermost, and a weight whose channels come before the taps."""
     copy_of_ckgen(tmp_path)

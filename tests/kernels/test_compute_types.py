@@ -233,7 +233,7 @@ def draw(instance: Instance, rng: random.Random) -> ConvProblem:
     )
 
 
-@pytest.fixture(scope="module", params=[0, 1], ids=["ocp", "fnuz"])
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.sweep)], ids=["ocp", "fnuz"])
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The kernels of every type, or in the other encoding those that it concerns."""
     folder: Path = tmp_path_factory.mktemp("types")

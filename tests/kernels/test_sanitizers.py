@@ -44,6 +44,7 @@ def run_sanitized(library: Path, script: str = "tests.support.sanitized.run") ->
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.sweep
 def test_sound_kernels_are_clean(tmp_path: Path) -> None:
     done = run_sanitized(link(tmp_path, write_tree(tmp_path, INSTANCES), FLAGS))
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
