@@ -42,8 +42,9 @@ def test_every_operand_type_on_every_architecture(
     own = yaml.safe_load((ROOT / "instances.yaml").read_text(encoding="utf-8"))
     (known,) = (group for group in own["groups"] if group["name"] == name)
     changes, wanted = GROUPS[name]
-    spec = {"version": own["version"], "defaults": own["defaults"], "groups": [{**with_one_layout(known), **changes}]}
-    spec["sets"] = {"types": [], "default": ["*"]}
+    group = {**with_one_layout(known), **changes}
+    group.pop("sets", None)
+    spec = {"version": own["version"], "defaults": own["defaults"], "groups": [group], "sets": {"default": ["*"]}}
     (tmp_path / "instances.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     code = main(["smoke", "--platform", "amd", "--emulate", "--set", "default", "--brief"])
