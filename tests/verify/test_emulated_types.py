@@ -11,7 +11,6 @@ import yaml
 
 from ckgen.cli import main
 from tests.support.specs import ROOT
-from tests.support.sweep.sampled import chosen
 
 WEIGHT, DATA = "NHWGC/GKYXC/NHWGK", "NHWGK/GKYXC/NHWGC"
 ONE_PLANE = {"layout": "NGCHW/GKYXC/NGKHW", "dtype": "f16", "conv_spec": "Default", "groups_to_merge": 8}
@@ -35,7 +34,7 @@ def with_one_layout(group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("name", chosen(GROUPS, gate=["types-weight-generic", "types-data-wmma"]))
+@pytest.mark.parametrize("name", GROUPS)
 def test_every_operand_type_on_every_architecture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
