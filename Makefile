@@ -16,7 +16,7 @@ $(READY): pyproject.toml scripts/setup.sh
 demo: $(READY) ## generate, build for the host and for AMD, prove the instances on real layers
 	@$(RUN) scripts/demo.sh
 
-test: $(READY) ## the quick tests, in 5 minutes: all that compiles nothing, and proofs of a library of set quick
+test: $(READY) ## the quick tests, in 10 minutes: all that compiles nothing, and proofs of a library of set quick
 	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "quick or not compiles"
 
 test-gate: $(READY) ## all tests but sweeps (further cases of other tests); machine code of set quick on the emulator
