@@ -1,7 +1,6 @@
 # On a fresh machine: `make demo` and `make test`. Everything lives in .venv/ and build/.
 READY := .venv/.ready
 RUN := . scripts/environment.sh &&
-SET := ci
 ARCHS :=
 
 .PHONY: help demo test test-gate test-all lint format generate check isa build smoke docs docs-site bench clean
@@ -43,11 +42,11 @@ check: $(READY) ## fail if generated/, tables, docs/ or the schema drifted from 
 isa: $(READY) ## hold the AMD machine code of set ci (ARCHS="gfx942 ...") against the limits of instances.yaml and docs/isa/
 	@$(RUN) ckgen isa --set ci --check $(addprefix --arch ,$(ARCHS))
 
-build: $(READY) ## the host library of set ci (SET=...)
-	@$(RUN) ckgen build --platform host --set $(SET)
+build: $(READY) ## the host library of set ci
+	@$(RUN) ckgen build --platform host --set ci
 
-smoke: $(READY) ## prove every instance of set ci (SET=...) on the host
-	@$(RUN) ckgen smoke --platform host --set $(SET)
+smoke: $(READY) ## prove every instance of set ci on the host
+	@$(RUN) ckgen smoke --platform host --set ci
 
 docs: $(READY) ## rewrite the generated pages and tables
 	@$(RUN) python scripts/docs.py

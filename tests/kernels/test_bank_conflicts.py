@@ -81,14 +81,19 @@ def part(request: pytest.FixtureRequest) -> frozenset[Instance]:
     return frozenset(i for n, i in enumerate((*TILES, *NARROW)) if (n % 3 == 0) == (request.param == "a third"))
 
 
+def those_in(part: frozenset[Instance], instances: Iterable[Instance]) -> list[Instance]:
+    """The instances of a part, in their order."""
+    return [instance for instance in instances if instance in part]
+
+
 @pytest.fixture(scope="module")
 def tiles(part: frozenset[Instance], tmp_path_factory: pytest.TempPathFactory) -> Counting:
-    return Counting(tmp_path_factory.mktemp("tiles"), [i for i in (*TILES, *NARROW) if i in part])
+    return Counting(tmp_path_factory.mktemp("tiles"), those_in(part, (*TILES, *NARROW)))
 
 
 @pytest.fixture(scope="module")
 def rows(part: frozenset[Instance], tmp_path_factory: pytest.TempPathFactory) -> Counting:
-    return Counting(tmp_path_factory.mktemp("rows"), [i for i in ROWS if i in part], (TRANSPOSING,))
+    return Counting(tmp_path_factory.mktemp("rows"), those_in(part, ROWS), (TRANSPOSING,))
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +122,7 @@ COPIES = {"block/tile_copy.hpp", "block/slot_copy.hpp", "block/row_copy.hpp", "b
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
 def test_tiles_have_no_conflict(part: frozenset[Instance], tiles: Counting, arch: str) -> None:
     assert len(TILES) > 80
-    for instance in part & {*TILES}:
+    for instance in those_in(part, TILES):
         seen = check(instance.name, tiles.run(instance.name, one_tile(instance), arch))
         assert seen > TILE_FILES and {file for file, _ in seen - TILE_FILES} <= COPIES
 
@@ -128,7 +133,7 @@ def test_reads_of_narrow_tiles_take_at_most_twice_as_long(
 ) -> None:
     assert len(NARROW) > 10
     ratios = set()
-    for instance in part & {*NARROW}:
+    for instance in those_in(part, NARROW):
         found = tiles.run(instance.name, one_tile(instance), arch)
         reads = [count for count in found if (count.file, count.writes) == ("atom/mfma.hpp", False)]
         assert reads and all(count.cycles <= 2 * count.least for count in reads), (instance.name, reads)
@@ -142,7 +147,7 @@ def test_tiles_of_gfx950_have_no_conflict(part: frozenset[Instance], tiles: Coun
     """Tiles of 16-bit types are stored by rows and read transposed; others are as on the other architectures."""
     assert len(ROWS) > 50
     copies = set()
-    for instance in part & {*TILES}:
+    for instance in those_in(part, TILES):
         counting = rows if instance in ROWS else tiles
         seen = check(instance.name, counting.run(instance.name, one_tile(instance), "gfx950"))
         assert seen > TILE_FILES
