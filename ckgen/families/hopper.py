@@ -130,10 +130,10 @@ class Hopper(BulkCopy):
 
     def copied_units(self, instance: Fields) -> tuple[int, int]:
         """TMA addresses rows of 16 bytes. wgmma takes tf32 only with GEMM-K innermost, which a weight does not have."""
-        if not instance.channels_last:
-            return 0, 0
         unit = COPY_BYTES // instance.elem_bytes
-        reads_weight = instance.a_k_major  # GEMM-K are the output's channels
+        reads_weight = instance.b_tensor == "wei"
+        if not instance.channels_last:
+            return 0, unit if reads_weight and instance.elem_bytes == 2 else 0
         return unit, 0 if not reads_weight else -1 if instance.elem_bytes == 4 and not instance.exchange else unit
 
     def pace(self, instance: Fields) -> float:
@@ -145,9 +145,9 @@ class Hopper(BulkCopy):
         return instance.weight_rows
 
     def fills(self, instance: Fields, problem: ConvProblem, tensor: TensorName, vector: int) -> bool:
-        """As for every family; with single elements of the input, the weight is copied where its vectors do not fit. An
-        output that is operand B is also filled with zeros by TMA, or copied."""
-        copied = tensor == "wei" and instance.c_vector == 1
+        """As for every family; with single elements of the input, or its positions side by side, the weight is copied
+        where its vectors do not fit. An output that is operand B is also filled with zeros by TMA, or copied."""
+        copied = tensor == instance.b_tensor == "wei" and (instance.c_vector == 1 or not instance.channels_last)
         return copied or (instance.exchange and tensor == "out") or super().fills(instance, problem, tensor, vector)
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
@@ -158,7 +158,7 @@ class Hopper(BulkCopy):
             return False
         step = COPY_BYTES // instance.elem_bytes
         if not instance.channels_last:
-            return problem.c % BLOCK_COLUMNS == 0 and prod(problem.output) % step == 0
+            return prod(problem.output) % step == 0
         if instance.a_k_major:
             return problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
         return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0

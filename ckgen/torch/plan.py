@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.folding import folded, run_of
 from ckgen.conv.layout import CONTIGUOUS, TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.jit.instances import Need
@@ -140,16 +141,27 @@ class Described(NamedTuple):
 
 def describe(library: Library | Merged, asked: Request, written: TensorName, form: Form) -> Described:
     """One gradient in a form of ``forms_of``. Raise LibraryError, or ProblemError."""
-    operation, given, problem = _WRITING[written], dict(zip(_READ, form.reads, strict=True)), _problem(asked)
+    operation, given = _WRITING[written], dict(zip(_READ, form.reads, strict=True))
+    problem, run = _folded(_problem(asked), written, form)
     described = CProblem.make(problem, form.layout, 1)
     for tensor in operation.read:
         if tensor != "wei" and form.layout not in CONTIGUOUS.values():  # the others have no gaps
-            images, _, *spatial = given[tensor].strides
-            described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *spatial))
+            images, _, *rows, column = given[tensor].strides
+            last = column * run if tensor == "in" else column
+            described.set_strides(tensor, (problem.lengths(tensor)[2], images, 1, *rows, last))
     at = {tensor: given[tensor].address for tensor in operation.read}
     addresses = (at.get("in", 0), at.get("wei", 0), at.get("out", 0))
     copies = [None if given[tensor].in_place else given[tensor].strides for tensor in ("out", _OTHER[written])]
     return Described(library, asked, written, described, form.dtype, form.layout, addresses, (copies[0], copies[1]))
+
+
+def _folded(problem: ConvProblem, written: TensorName, form: Form) -> tuple[ConvProblem, int]:
+    """The problem that the library gets, and how many positions of a row it gets as one: of a channels-last input whose
+    rows have no gaps."""
+    dense = written == "in" or form.reads[_READ.index("in")].strides[-1] == problem.c
+    if form.layout in CONTIGUOUS.values() or not dense:
+        return problem, 1
+    return folded(problem), run_of(problem)
 
 
 def forms_of(asked: Request, written: TensorName) -> list[Form]:
@@ -175,7 +187,10 @@ def needs_of(asked: Request, written: TensorName) -> list[Need]:
     """One gradient of a request as the instances for it are looked up, in all forms. Raise LibraryError, or
     ProblemError."""
     operation, problem = _WRITING[written].name, _problem(asked)
-    return [Need(operation, form.dtype, form.layout, problem) for form in forms_of(asked, written)]
+    return [
+        Need(operation, form.dtype, form.layout, _folded(problem, written, form)[0])
+        for form in forms_of(asked, written)
+    ]
 
 
 def check(library: Library | Merged, asked: Request) -> None:

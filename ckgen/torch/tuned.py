@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from ckgen.torch.require import torch
 
 ROUNDS, REPEATS = 5, 3
-FINALISTS = 4  # of a library's candidates, after one run each
+FINALISTS = 4  # of a library's candidates, after REPEATS runs each
+_WORTH = 2.0  # a candidate whose first run takes this much longer than another's gets no more
 GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
 # What a call takes the host longer if PyTorch computes one gradient and the library the other: beside H100s and H200s,
 # both by PyTorch take 27 to 41 us, both by the library 21 to 26, and one by each 44 to 49.
@@ -125,9 +126,10 @@ def fastest(
     pytorch: Callable[[], object], calls: Sequence[Callable[[], object]], device: Any
 ) -> tuple[float, int, float]:
     """Microseconds of PyTorch on the device, the number of the fastest of the other calls, and its microseconds; -1 and
-    0 if there are none. All have run before. A first round finds those that are worth more rounds."""
-    first = sorted((_once(call, device), at) for at, call in enumerate(calls))
-    chosen = [at for _, at in first[:FINALISTS]]
+    0 if there are none. All have run before. Single runs, and then a round, find those that are worth more rounds."""
+    single = [_once(call, device, 1) for call in calls]
+    near = [at for at, us in enumerate(single) if us <= _WORTH * min(single)]
+    chosen = [at for _, at in sorted((_once(calls[at], device), at) for at in near)[:FINALISTS]]
     stock, *taken = _medians([pytorch, *(calls[at] for at in chosen)], device)
     return (stock, *min(zip(chosen, taken, strict=True), key=lambda pair: pair[1], default=(-1, 0.0)))
 
@@ -142,8 +144,9 @@ def _medians(calls: Sequence[Callable[[], object]], device: Any) -> list[float]:
     return [statistics.median(taken) for taken in found]
 
 
-def _once(call: Callable[[], object], device: Any) -> float:
-    """Microseconds of one call on the device. On a GPU the host runs ahead, so that its own time does not count."""
+def _once(call: Callable[[], object], device: Any, repeats: int = REPEATS) -> float:
+    """Microseconds of one call on the device. On a GPU it is the mean of ``repeats`` calls, and the host runs ahead, so
+    that its own time does not count."""
     if device.type != "cuda":
         start = time.perf_counter()
         call()
@@ -151,8 +154,8 @@ def _once(call: Callable[[], object], device: Any) -> float:
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda._sleep(_SLEEP_CYCLES)
     begin.record()
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         call()
     end.record()
     end.synchronize()
-    return float(begin.elapsed_time(end)) * 1e3 / REPEATS
+    return float(begin.elapsed_time(end)) * 1e3 / repeats

@@ -25,6 +25,7 @@ SHAPES = [
     (8, 8, 8, (3, 3), (6, 6), 1, 1, 1),
     (16, 8, 2, (3,), (17,), 2, 1, 1),
     (8, 16, 2, (3, 1, 2), (5, 4, 6), 1, (1, 0, 1), 1),
+    (3, 16, 1, (4, 4), (8, 12), 4, 0, 1),
 ]
 # A problem with few products for each number of dimensions, with a value other than the default in every setting.
 TINY = [

@@ -12,7 +12,7 @@ from tests.support.torch_cases import DEVICE, NVIDIA, expected, make, torch
 
 from ckgen.torch.candidates import Gradient, words  # isort: skip
 from ckgen.torch.native import binding  # isort: skip
-from ckgen.torch.plan import GRADIENTS, forms_of  # isort: skip
+from ckgen.torch.plan import GRADIENTS, forms_of, needs_of  # isort: skip
 from ckgen.torch.request import Request, Seen  # isort: skip
 from ckgen.torch.tuned import poison  # isort: skip
 
@@ -22,6 +22,7 @@ SHAPES = [
     (16, 32, 1, (3, 3), (8, 8), 1, 1, 1),
     (32, 32, 2, (3, 2), (13, 9), (2, 1), 1, 1),
     (3, 16, 1, (3, 3), (9, 7), 1, 1, 1),
+    (3, 8, 1, (2, 4), (9, 12), (3, 4), (1, 0), 1),
 ]
 
 
@@ -69,6 +70,23 @@ def test_the_library_changes_the_memory_format_of_many_channels(
         torch.ops.ckgen.execute(*tensors, words(first.plan))
     weights = 1  # whose filters have few positions
     assert sum(event.count for event in seen.key_averages() if event.key == "aten::copy_") == copies + weights
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=GRADIENTS)
+@pytest.mark.parametrize("gap", [0, 2, 3])
+def test_positions_that_no_two_taps_share_become_channels(torch_library: Library, gap: int, at: int) -> None:
+    """A 4x4 filter with stride 4 and 3 channels becomes a 4x1 filter with 12, unless a view's rows have gaps."""
+    input, weight, gradient, settings = make((3, 8, 1, (4, 4), (8, 12), 4, 0, 1))
+    view = torch.zeros(2, 3 + (gap == 3), 8, 12 + (gap == 2)).to(DEVICE, memory_format=torch.channels_last)
+    view = view[:, :3, :, :12].copy_(input)
+    asked = request((gradient, view, weight), settings, at)
+    one = next(Gradient(torch_library, asked).candidates(1, False))
+    needs = {tuple(need.problem.filter) for need in needs_of(asked, GRADIENTS[at])}
+    assert needs == {(4, 1) if at == 0 or gap < 3 else (4, 4)}
+    poison((view, weight)[at])
+    found = torch.ops.ckgen.execute(gradient, view, weight, words(one.plan))[at]
+    known = expected(input, weight, gradient, settings, of_input=at == 0)
+    assert torch.allclose(found.double().cpu(), known, rtol=1e-5, atol=1e-4), one.name
 
 
 def test_tf32_is_a_form_where_it_is_allowed() -> None:

@@ -38,6 +38,10 @@ public:
     }
     // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
+        if constexpr(D::c_vector == 1) {
+            put_singles(block, acc);
+            return;
+        }
         const int weight = weight_of(block);
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half)
@@ -50,12 +54,29 @@ private:
     // The weight of a row that the first of a block's 8 columns is; negative if these columns are padding.
     CKGEN_DEVICE int weight_of(int block) const { return columns_.weight(first_ + 8 * block); }
     CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
-        if constexpr(sizeof(Wei) == 2) {
+        if constexpr(sizeof(Wei) == 2 && D::c_vector > 1) {
             put_lines(quad, acc);
         } else {
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
                 put_block(4 * quad + i, acc + 4 * i);
+        }
+    }
+    // Stores single elements, of a 1x1 filter with any C.
+    CKGEN_DEVICE void put_singles(int block, const float* acc) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < 4; ++i) {
+            const int half = i / 2, column = first_ + 8 * block + lane_ % 4 * 2 + i % 2;
+            if(8 * half < rows_ && column < args_.n)
+                thread_.global_store(target_ + half * eight_rows_ + column, single(column, half, acc[i]));
+        }
+    }
+    CKGEN_DEVICE Wei single(int column, int half, float sum) const {
+        if constexpr(D::fused) {
+            const WeightPlace<D::Layout::ndim> at(args_, group_, args_.m - rows_ + 8 * half, 0, column);
+            return Convert<Wei>::from(FusedInputsOf<D, 1>(thread_, args_.d, at).apply(args_.function, 0, sum));
+        } else {
+            return Convert<Wei>::from(sum);
         }
     }
     // A pair of 16-bit results is a fraction of a memory sector. The lanes therefore exchange pairs: each stores all 8

@@ -45,7 +45,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         if(traits.transposes_weight)
             traits.b_vector = 1;  // the copy reads single weights
         else
-            traits.copies_weight = D::c_vector == 1;
+            traits.copies_weight = D::c_vector == 1 || !D::Layout::channels_last;
         return traits;
     }
 
@@ -70,7 +70,7 @@ private:
                          const conv::BwdDataPlan& plan) {
         using T = typename Kernel::T;
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
-        args.tap_columns = !Kernel::transposes_weight && plan.weight_copy.rows > 0 ? plan.weight_copy.pitch : p.n;
+        args.tap_columns = tap_columns<Kernel>(p, plan);
         args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p, args.tap_columns));
         for(int number = 0; number < p.sub_gemms; ++number)
             if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
@@ -78,12 +78,18 @@ private:
     }
     template <class Kernel, class D>
     static void set_maps(pipeline::PlanesTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
-                         const conv::BwdDataPlan&) {
+                         const conv::BwdDataPlan& plan) {
         using T = typename Kernel::T;
-        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p, p.n));
+        args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p, tap_columns<Kernel>(p, plan)));
         args.out = platform::box_map<T>(
             p.out, platform::plane_boxes({p.positions, p.k, p.groups, p.images}, p.out_k_bytes, p.out_group_bytes,
                                          p.out_image_bytes, Kernel::box_positions, p.tap_rows));
+    }
+
+    // The columns of a tap in the weight's rows: C, or more in a copy.
+    template <class Kernel>
+    static int32 tap_columns(const conv::BwdDataArgs& p, const conv::BwdDataPlan& plan) {
+        return !Kernel::transposes_weight && plan.weight_copy.rows > 0 ? plan.weight_copy.pitch : p.n;
     }
 
     // The weight as [group][K][taps * tap_columns], in boxes of tap_rows of K by 128 bytes of a tap's; transposed as
