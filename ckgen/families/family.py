@@ -208,7 +208,9 @@ class Family(ABC):
     def tiles(self, instance: Fields, problem: ConvProblem) -> int:
         """Tiles of the results of all groups, as if each group were one matrix product."""
         sizes, tile = instance.extents(problem), self.coverage(instance)
-        columns = saturated(sizes.n if tile.all_taps else (*sizes.n, *sizes.taps))
+        taps = saturated(sizes.taps)
+        step = self.tap_step(instance) if taps > 1 else 1
+        columns = saturated((ceil_div(saturated(sizes.n), step), step, 1 if tile.all_taps else taps))
         groups, merged = problem.groups, self.merged(instance, problem)
         rows = ceil_div(saturated((*sizes.m, merged if OPERATIONS[instance.operation].merged.m else 1)), tile.m)
         if tile.all_groups:
@@ -232,7 +234,10 @@ class Family(ABC):
         return 1
 
     def tap_step(self, instance: Fields) -> int:
-        """The K channels of backward data that a tap takes whole numbers of."""
+        """The channels that a tap takes whole numbers of: K of GEMM-K in backward data, C of the columns in backward
+        weight."""
+        if not OPERATIONS[instance.operation].merged.k:
+            return 1
         return instance.k_per_block if self.uses_tma or instance.one_tap_tiles else TAP_SLOT
 
     def splits(self, operation: str) -> bool:

@@ -141,6 +141,9 @@ class Hopper(BulkCopy):
         by_warps = instance.elem_bytes == 4 and instance.channels_last and not instance.a_k_major
         return 1 / MMA_SYNC_SHARE if by_warps else 1.0
 
+    def tap_step(self, instance: Fields) -> int:
+        return instance.k_per_block  # as many channels are 128 bytes, the box of a copy
+
     def kept_rows(self, instance: Fields) -> int:
         return instance.weight_rows
 

@@ -108,7 +108,7 @@ class Source:
 
     @property
     def tap_step(self) -> int:
-        """The K channels of backward data that a tap takes whole numbers of, for the time model."""
+        """See ckgen.families.family.Family.tap_step."""
         return FAMILIES[self.instance.family].tap_step(self.instance)
 
     @property

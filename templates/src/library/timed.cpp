@@ -15,7 +15,8 @@ using Sizes = conv::ProblemSizes;
 int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
     const int64 merged = std::min<int64>(i.groups_to_merge, groups);
     const int64 rows = divide_up(saturated(own.m, own.tap_channels > 0 ? 1 : merged), i.tile_rows);
-    const int64 columns = saturated(own.n, i.all_taps ? 1 : own.taps);
+    const int64 step = own.taps > 1 ? i.tap_step : 1;
+    const int64 columns = saturated(saturated(divide_up(own.n, step), step), i.all_taps ? 1 : own.taps);
     if(i.all_groups)
         return saturated(rows, divide_up(saturated(columns, groups), i.tile_columns));
     return saturated(saturated(rows, divide_up(groups, merged)), divide_up(saturated(columns, merged), i.tile_columns));

@@ -36,7 +36,7 @@ struct InstanceFields {
     int waves, threads;                           // that multiply; of a workgroup
     int lds_bytes, registers;                     // of a workgroup; of a lane, estimated
     double pace;                                  // time of a product in multiples of that at the family's rate
-    int tap_step;                                 // K channels of backward data that a tap takes whole numbers of
+    int tap_step;                                 // K or C channels that a tap of data or weight takes whole numbers of
     int sweep_rows, sweep_columns, sweep_groups;  // taps and groups that a family of sweeps multiplies at once, else 0
     int out_unit, wei_unit;  // elements that rows of both must fill, or they are copied first; 0: never, -1: always
     bool splits;             // split_k divides its work
