@@ -17,7 +17,10 @@ RULES: tuple[Rule, ...] = (
             "a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
             " and ((channels_last and c_vector == 2) or (not channels_last and (c_vector == 8 or c_vector == 1)))"
         ),
-        sentence="A and B have units of 16 bytes; C has pairs, with positions side by side blocks of 8 or single ones",
+        sentence=(
+            "A and B have units of 16 bytes; C is written in pairs, or with positions side by side in blocks of 8 or as"
+            " single elements"
+        ),
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out, or give it a c of 1 for a layout like NGCHW and any C",
         reason=(

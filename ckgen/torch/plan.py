@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.conv.folding import folded, run_of
+from ckgen.conv.folding import folded
 from ckgen.conv.layout import CONTIGUOUS, TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.jit.instances import Need
@@ -142,7 +142,8 @@ class Described(NamedTuple):
 def describe(library: Library | Merged, asked: Request, written: TensorName, form: Form) -> Described:
     """One gradient in a form of ``forms_of``. Raise LibraryError, or ProblemError."""
     operation, given = _WRITING[written], dict(zip(_READ, form.reads, strict=True))
-    problem, run = _folded(_problem(asked), written, form)
+    problem = _in_form(_problem(asked), written, form)
+    run = problem.c // asked.weight.shape[1]  # positions of a row that the library gets as one
     described = CProblem.make(problem, form.layout, 1)
     for tensor in operation.read:
         if tensor != "wei" and form.layout not in CONTIGUOUS.values():  # the others have no gaps
@@ -155,13 +156,10 @@ def describe(library: Library | Merged, asked: Request, written: TensorName, for
     return Described(library, asked, written, described, form.dtype, form.layout, addresses, (copies[0], copies[1]))
 
 
-def _folded(problem: ConvProblem, written: TensorName, form: Form) -> tuple[ConvProblem, int]:
-    """The problem that the library gets, and how many positions of a row it gets as one: of a channels-last input whose
-    rows have no gaps."""
+def _in_form(problem: ConvProblem, written: TensorName, form: Form) -> ConvProblem:
+    """The problem that the library gets: folded, if the rows of a channels-last input have no gaps."""
     dense = written == "in" or form.reads[_READ.index("in")].strides[-1] == problem.c
-    if form.layout in CONTIGUOUS.values() or not dense:
-        return problem, 1
-    return folded(problem), run_of(problem)
+    return folded(problem) if dense and form.layout not in CONTIGUOUS.values() else problem
 
 
 def forms_of(asked: Request, written: TensorName) -> list[Form]:
@@ -188,8 +186,7 @@ def needs_of(asked: Request, written: TensorName) -> list[Need]:
     ProblemError."""
     operation, problem = _WRITING[written].name, _problem(asked)
     return [
-        Need(operation, form.dtype, form.layout, _folded(problem, written, form)[0])
-        for form in forms_of(asked, written)
+        Need(operation, form.dtype, form.layout, _in_form(problem, written, form)) for form in forms_of(asked, written)
     ]
 
 

@@ -18,7 +18,7 @@ from ckgen.torch.require import torch
 
 ROUNDS, REPEATS = 5, 3
 FINALISTS = 4  # of a library's candidates, after REPEATS runs each
-_WORTH = 2.0  # a candidate whose first run takes this much longer than another's gets no more
+_WORTH = 2.0  # a candidate whose first timed run takes this many times as long as another's gets no more
 GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; less is within the noise of a measurement
 # What a call takes the host longer if PyTorch computes one gradient and the library the other: beside H100s and H200s,
 # both by PyTorch take 27 to 41 us, both by the library 21 to 26, and one by each 44 to 49.
@@ -128,7 +128,8 @@ def fastest(
     """Microseconds of PyTorch on the device, the number of the fastest of the other calls, and its microseconds; -1 and
     0 if there are none. All have run before. Single runs, and then a round, find those that are worth more rounds."""
     single = [_once(call, device, 1) for call in calls]
-    near = [at for at, us in enumerate(single) if us <= _WORTH * min(single)]
+    most = _WORTH * min(single, default=0.0)
+    near = [at for at, us in enumerate(single) if us <= most]
     chosen = [at for _, at in sorted((_once(calls[at], device), at) for at in near)[:FINALISTS]]
     stock, *taken = _medians([pytorch, *(calls[at] for at in chosen)], device)
     return (stock, *min(zip(chosen, taken, strict=True), key=lambda pair: pair[1], default=(-1, 0.0)))

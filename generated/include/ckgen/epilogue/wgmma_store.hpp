@@ -39,23 +39,24 @@ public:
     }
     // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
-        if constexpr(D::c_vector == 1) {
-            put_singles(block, acc);
-            return;
-        }
-        const int weight = weight_of(block);
         CKGEN_UNROLL
-        for(int half = 0; half < 2; ++half)
+        for(int i = 0; i < 4; i += together) {
+            const int half = i / 2, weight = own_weight(block, i % 2);
             if(8 * half < rows_ && weight >= 0)
-                thread_.global_store(target_ + half * eight_rows_ + weight + lane_ % 4 * 2,
-                                     rounded(block, half, acc + 2 * half));
+                thread_.global_store(target_ + half * eight_rows_ + weight, rounded<together>(weight, half, acc + i));
+        }
     }
 
 private:
-    // The weight of a row that the first of a block's 8 columns is; negative if these columns are padding.
-    CKGEN_DEVICE int weight_of(int block) const { return columns_.weight(first_ + 8 * block); }
+    static constexpr int together = min_of(2, D::c_vector);  // neighbouring weights per store of put_block()
+
+    // The weight of a row that column `e` of the thread's two in a block is; negative for padding. Unless single
+    // weights are stored, all 8 columns of a block are weights or padding.
+    CKGEN_DEVICE int own_weight(int block, int e = 0) const {
+        return columns_.weight(first_ + 8 * block + lane_ % 4 * 2 + e);
+    }
     CKGEN_DEVICE void put_quad(int quad, const float* acc) const {
-        if constexpr(sizeof(Wei) == 2 && D::c_vector > 1) {
+        if constexpr(sizeof(Wei) == 2 && together == 2) {
             put_lines(quad, acc);
         } else {
             CKGEN_UNROLL
@@ -63,55 +64,45 @@ private:
                 put_block(4 * quad + i, acc + 4 * i);
         }
     }
-    // Stores single elements, of a 1x1 filter with any C.
-    CKGEN_DEVICE void put_singles(int block, const float* acc) const {
-        CKGEN_UNROLL
-        for(int i = 0; i < 4; ++i) {
-            const int half = i / 2, column = first_ + 8 * block + lane_ % 4 * 2 + i % 2;
-            if(8 * half < rows_ && column < args_.n)
-                thread_.global_store(target_ + half * eight_rows_ + column, single(column, half, acc[i]));
-        }
-    }
-    CKGEN_DEVICE Wei single(int column, int half, float sum) const {
-        if constexpr(D::fused) {
-            const WeightPlace<D::Layout::ndim> at(args_, group_, args_.m - rows_ + 8 * half, 0, column);
-            return Convert<Wei>::from(FusedInputsOf<D, 1>(thread_, args_.d, at).apply(args_.function, 0, sum));
-        } else {
-            return Convert<Wei>::from(sum);
-        }
-    }
     // A pair of 16-bit results is a fraction of a memory sector. The lanes therefore exchange pairs: each stores all 8
     // columns of one block.
     CKGEN_DEVICE void put_lines(int quad, const float* acc) const {
-        const int weight = weight_of(4 * quad + lane_ % 4);
+        const int weight = columns_.weight(first_ + 8 * (4 * quad + lane_ % 4));
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half) {
             int32 words[4];
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
-                words[i] = __builtin_bit_cast(int32, rounded(4 * quad + i, half, acc + 4 * i + 2 * half));
+                words[i] =
+                    __builtin_bit_cast(int32, rounded<2>(own_weight(4 * quad + i), half, acc + 4 * i + 2 * half));
             exchange_lanes(thread_, lane_, words);
             if(8 * half < rows_ && weight >= 0)
                 thread_.global_store(target_ + half * eight_rows_ + weight,
                                      Vec<int32, 4>{words[0], words[1], words[2], words[3]});
         }
     }
-    // The weights of two neighbouring columns of block `block`, in the upper or lower of the thread's two rows.
-    CKGEN_DEVICE Vec<Wei, 2> rounded(int block, int half, const float* sums) const {
+    // Count neighbouring weights from `weight` on, which is negative for padding, in the upper or lower of the thread's
+    // two rows.
+    template <int Count>
+    CKGEN_DEVICE Vec<Wei, Count> rounded(int weight, int half, const float* sums) const {
+        Vec<Wei, Count> results;
         if constexpr(D::fused) {
-            FusedInputsOf<D, 2> inputs{};
-            const int weight = weight_of(block);
+            FusedInputsOf<D, Count> inputs{};
             if(8 * half < rows_ && weight >= 0) {
                 const int tap = weight / columns_.channels;
                 const WeightPlace<D::Layout::ndim> at(args_, group_, args_.m - rows_ + 8 * half, tap,
-                                                      weight - tap * columns_.channels + lane_ % 4 * 2);
-                inputs = FusedInputsOf<D, 2>(thread_, args_.d, at);
+                                                      weight - tap * columns_.channels);
+                inputs = FusedInputsOf<D, Count>(thread_, args_.d, at);
             }
-            return {Convert<Wei>::from(inputs.apply(args_.function, 0, sums[0])),
-                    Convert<Wei>::from(inputs.apply(args_.function, 1, sums[1]))};
+            CKGEN_UNROLL
+            for(int e = 0; e < Count; ++e)
+                results[e] = Convert<Wei>::from(inputs.apply(args_.function, e, sums[e]));
         } else {
-            return {Convert<Wei>::from(sums[0]), Convert<Wei>::from(sums[1])};
+            CKGEN_UNROLL
+            for(int e = 0; e < Count; ++e)
+                results[e] = Convert<Wei>::from(sums[e]);
         }
+        return results;
     }
 
     const platform::Thread& thread_;
