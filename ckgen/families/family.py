@@ -9,6 +9,7 @@ from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
+from ckgen.conv.columns import with_columns
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
@@ -85,6 +86,7 @@ class Family(ABC):
     amd_only: bool = False  # no kernel of it exists for NVIDIA
     uses_tma: bool = False  # shared memory is filled by TMA
     uses_wgmma: bool = False
+    sums_columns: bool = False  # it computes the products of ckgen.conv.columns
     single_channel: bool = False  # a group has one input channel
     own_sums: tuple[str, ...] = ()  # operations for which, with a function, no second kernel adds partial sums
     ck_unit: str = ""  # rows of the classes with this unit in CK's tables are instances of it
@@ -205,8 +207,13 @@ class Family(ABC):
         values = instance.m_per_block + instance.n_per_block
         return Coverage(instance.m_per_block, instance.n_per_block, values)
 
+    def counted(self, instance: Fields, problem: ConvProblem) -> ConvProblem:
+        """The problem whose products an instance computes for a problem."""
+        return with_columns(problem, instance.n_per_block) if self.sums_columns else problem
+
     def tiles(self, instance: Fields, problem: ConvProblem) -> int:
         """Tiles of the results of all groups, as if each group were one matrix product."""
+        problem = self.counted(instance, problem)
         sizes, tile = instance.extents(problem), self.coverage(instance)
         taps = saturated(sizes.taps)
         step = self.tap_step(instance) if taps > 1 else 1

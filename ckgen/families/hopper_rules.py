@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = (
         help="leave `vector` out, or give it a c of 1 for wavelet_tma and inputs of any C",
         reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
+        only=("wavelet_tma", "stationary"),
         operations=(BWD_DATA,),
     ),
     Rule(

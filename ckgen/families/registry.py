@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ckgen.families.col2im import COL2IM
 from ckgen.families.depthwise import DEPTHWISE
 from ckgen.families.depthwise_tma import DEPTHWISE_TMA
 from ckgen.families.dl import DL
@@ -15,7 +16,7 @@ from ckgen.operations.operation import OPERATIONS
 
 FAMILIES: dict[str, Family] = {
     family.name: family
-    for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, HALO, DEPTHWISE, DEPTHWISE_TMA)
+    for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, COL2IM, HALO, DEPTHWISE, DEPTHWISE_TMA)
 }
 RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))
 DERIVED_NAMES: tuple[str, ...] = tuple(

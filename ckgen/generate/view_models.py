@@ -11,7 +11,7 @@ from ckgen.conv.dtypes import ELEMENTS, element_of
 from ckgen.conv.layout import d_layout, tensors_first_to_last
 from ckgen.conv.notation import problem_fields
 from ckgen.elementwise.function import BUILTINS, Function
-from ckgen.families.family import Coverage
+from ckgen.families.family import Coverage, Family
 from ckgen.families.registry import FAMILIES
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
@@ -80,45 +80,45 @@ class Source:
     @property
     def kept_rows(self) -> int:
         """Rows of GEMM-K of B that stay in LDS, for the selector."""
-        return FAMILIES[self.instance.family].kept_rows(self.instance)
+        return self.record.kept_rows(self.instance)
 
     @cached_property
     def coverage(self) -> Coverage:
         """The part of the result that a tile covers, for the selector."""
-        return FAMILIES[self.instance.family].coverage(self.instance)
-
-    @property
-    def amd_only(self) -> bool:
-        return FAMILIES[self.instance.family].amd_only
+        return self.record.coverage(self.instance)
 
     @property
     def registers(self) -> int:
         """Vector registers of a lane, for the time model."""
-        return FAMILIES[self.instance.family].registers(self.instance)
+        return self.record.registers(self.instance)
 
     @property
     def copied_units(self) -> tuple[int, int]:
         """See ckgen.families.family.Family.copied_units."""
-        return FAMILIES[self.instance.family].copied_units(self.instance)
+        return self.record.copied_units(self.instance)
 
     @property
     def pace(self) -> float:
         """The time of a product in multiples of that at the family's rate."""
-        return FAMILIES[self.instance.family].pace(self.instance)
+        return self.record.pace(self.instance)
 
     @property
     def tap_step(self) -> int:
         """See ckgen.families.family.Family.tap_step."""
-        return FAMILIES[self.instance.family].tap_step(self.instance)
+        return self.record.tap_step(self.instance)
 
     @property
     def splits(self) -> bool:
         """True if split_k divides its work."""
-        return FAMILIES[self.instance.family].splits(self.instance.operation)
+        return self.record.splits(self.instance.operation)
+
+    @property
+    def record(self) -> Family:
+        return FAMILIES[self.instance.family]
 
     @property
     def guard(self) -> str:
-        return guard_of(self.instance.archs, self.amd_only)
+        return guard_of(self.instance.archs, self.record.amd_only)
 
     @property
     def kernel(self) -> Kernel:

@@ -63,7 +63,8 @@ def instance_numbers(instance: Instance) -> dict[str, float]:
 def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float]:
     """The numbers of a problem for an instance."""
     family, operation = FAMILIES[instance.family], OPERATIONS[instance.operation]
-    tile, sizes = family.coverage(instance), instance.extents(problem)
+    seen = family.counted(instance, problem)
+    tile, sizes = family.coverage(instance), instance.extents(seen)
     written, read = problem.elements(operation.written), [problem.elements(name) for name in operation.read]
     image = map(max, problem.input, problem.output)
     copied = copied_tensors(instance, problem)
@@ -74,7 +75,7 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
         "groups": problem.groups,
         "terms": saturated(sizes.k),
         "tap_channels": problem.k * family.merged(instance, problem) if operation.merged.k else 0,
-        "mean_taps": saturated(problem.filter) / _sub_gemms(problem),
+        "mean_taps": saturated(seen.filter) / _sub_gemms(seen),
         "tile_taps": saturated(sizes.taps) if tile.all_taps else 1,
         "result_columns": saturated(sizes.n),
         "written": written,

@@ -130,11 +130,12 @@ class Planner:
             call = functools.partial(torch.ops.ckgen.execute, *tensors, words(candidate.plan))
             with contextlib.suppress(RuntimeError):  # too little memory for the workspace
                 poison(known)
-                if agrees(call()[at], known, apart):
+                result = call()[at]
+                if agrees(result, known, apart):
                     found.append(candidate)
                     calls.append(call)
                 else:
-                    _warn_of(candidate)
+                    _warn_of(candidate, result, known, tensors, geometry)
         stock, number, best = fastest(pytorch, calls, tensors[0].device)
         if number < 0:
             return Kept("", 1, 0.0, stock, False), None
@@ -164,10 +165,16 @@ class Planner:
         return self._choices[device]
 
 
-def _warn_of(wrong: Candidate) -> None:
+def _warn_of(wrong: Candidate, found: Any, known: Any, tensors: Sequence[Any], geometry: Any) -> None:
+    off = (found.float() - known.float()).abs()
+    size = torch.linalg.vector_norm(known.float())
+    sizes = " x ".join(str(tuple(tensor.shape)) for tensor in tensors)
     message = (
         f"ckgen: {wrong.name} with split_k {wrong.split_k} computes another gradient than PyTorch on this device; it "
-        "is not used. Please report it with the output of `ckgen doctor`."
+        f"is not used. Output gradient, input and weight {sizes}; stride, padding, dilation and groups {geometry}; "
+        f"{int(off.isnan().sum())} of {off.numel()} elements are NaN, the others differ by a norm of "
+        f"{float(torch.linalg.vector_norm(off.nan_to_num()) / size):.2g} times the gradient's. Please report it with "
+        "the output of `ckgen doctor`."
     )
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 

@@ -25,9 +25,9 @@ GAIN = 1.02  # a library's gradient must be this much faster than PyTorch's; les
 MIXED_HOST_US = 10.0
 _LONG_US = 1e4  # runs this long are timed in one round
 _DRIVERS = Path("/proc/driver/nvidia/version"), Path("/sys/module/amdgpu/version")
-# Gradients agree within this part of their norm (bf16 rounds to 0.004 of each element), and this part of the product
-# of the norms of both factors (tf32 rounds to 0.0005).
-_APART, _OF_PRODUCTS = 0.05, 2e-5
+# Gradients agree within this part of their norm (bf16 rounds to 0.004 of each element, tf32 to 0.0005 of each factor),
+# and this part of the product of the norms of both factors.
+_APART, _APART_FLOAT32, _OF_PRODUCTS = 0.05, 0.005, 2e-5
 _SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of one measurement
 
 
@@ -113,8 +113,9 @@ def apart_by_rounding(known: Any, factors: Sequence[Any]) -> float | None:
     """The norm up to which another gradient differs from the known one by rounding; None if the known one is not
     finite, as in a step that a gradient scaler skips. ``factors`` are the two tensors of whose products it is a sum."""
     size, first, second = (torch.linalg.vector_norm(tensor.float()) for tensor in (known, *factors))
+    part = _APART_FLOAT32 if known.dtype == torch.float32 else _APART
     # The second part is for sums whose terms cancel out.
-    return float(_APART * size + _OF_PRODUCTS * first * second) if torch.isfinite(size) else None
+    return float(part * size + _OF_PRODUCTS * first * second) if torch.isfinite(size) else None
 
 
 def agrees(found: Any, known: Any, apart: float | None) -> bool:

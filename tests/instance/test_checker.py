@@ -44,6 +44,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["tma_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["col2im_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_bwd_data_base"]), ("sm_90a",)) == []
@@ -127,7 +128,7 @@ def test_cpp_conditions() -> None:
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     mfma, wmma, dl, tma, halo, depthwise, depthwise_tma, bwd_data, *more = rule_sets()
-    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, halo_bwd_data, depthwise_bwd_data, *more = more
+    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, col2im, halo_bwd_data, depthwise_bwd_data, *more = more
     (depthwise_tma_bwd_data,) = more
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
     of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
@@ -143,6 +144,12 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     assert {rule.id for rule in (*stationary.rules, *stationary.arch_rules)} ^ of_tma_bwd_data == {
         "stationary-n",
         "tma-tf32",
+        "tma-exchange",
+    }
+    assert {rule.id for rule in (*col2im.rules, *col2im.arch_rules)} ^ of_tma_bwd_data == {
+        "col2im-vectors",
+        "col2im-waves",
+        "tma-data-vectors",
         "tma-exchange",
     }
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma

@@ -4308,7 +4308,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N2 K15 C256 1x1 on 25x42 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 15, 256, {1, 1}, {25, 42}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.8f},
     }},
     // G1 N2 K15 C256 1x1 on 13x21 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 15, 256, {1, 1}, {13, 21}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4693,6 +4693,94 @@ const MeasuredProblem problems[] = {
     // G16 N1 K3 C64 1x1 on 512x512 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 16, 1, 3, 64, {1, 1}, {512, 512}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 1329.5f},
+    }},
+    // G1 N128 K32 C3 3x3 on 299x299 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 32, 3, {3, 3}, {299, 299}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 1802.3f},
+    }},
+    // G1 N32 K12 C48 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 12, 48, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.9f},
+    }},
+    // G1 N128 K8 C192 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 8, 192, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 6.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.2f},
+    }},
+    // G1 N32 K192 C8 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 192, 8, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 8.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 9.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 10.7f},
+    }},
+    // G1 N32 K64 C3 7x7 on 224x224 s4 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 3, {7, 7}, {224, 224}, {4, 4}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 566.0f},
+    }},
+    // G1 N16 K12 C256 1x1 on 200x336 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 12, 256, {1, 1}, {200, 336}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 1555.7f},
+    }},
+    // G1 N4 K64 C3 7x7 on 480x480 s2 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 4, 64, 3, {7, 7}, {480, 480}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 1026.5f},
+    }},
+    // G1 N16 K64 C3 7x7 on 512x1024 s2 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 64, 3, {7, 7}, {512, 1024}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 9196.6f},
+    }},
+    // G1 N8 K128 C3 3x3 on 64x64 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 128, 3, {3, 3}, {64, 64}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 26.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 62.1f},
+    }},
+    // G1 N8 K3 C128 3x3 on 64x64 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 3, 128, {3, 3}, {64, 64}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 34.8f},
+    }},
+    // G1 N8 K3 C64 3x3 on 256x256 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 3, 64, {3, 3}, {256, 256}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 241.5f},
+    }},
+    // G1 N2 K3 C3 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 3, 3, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 8.1f},
+    }},
+    // G1 N64 K96 C3 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 96, 3, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 35.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 55.5f},
+    }},
+    // G1 N1 K64 C3 4x4 on 512x512 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 1, 64, 3, {4, 4}, {512, 512}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 53.6f},
+    }},
+    // G1 N16 K1 C1024 3x1 on 81x5 s1 p1x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 1, 1024, {3, 1}, {81, 5}, {1, 1}, {1, 1}, {1, 0}, {1, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 43.3f},
+    }},
+    // G1 N32 K32 C8 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 32, 8, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.3f},
+    }},
+    // G1 N32 K8 C192 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 8, 192, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.8f},
+    }},
+    // G1 N16 K3 C256 1x1 on 160x160 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 3, 256, {1, 1}, {160, 160}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 519.7f},
+    }},
+    // G1 N2 K3 C256 1x1 on 50x84 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 3, 256, {1, 1}, {50, 84}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.8f},
+    }},
+    // G1 N16 K3 C256 1x1 on 25x42 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 3, 256, {1, 1}, {25, 42}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 25.2f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {

@@ -64,12 +64,14 @@ Sizes sizes_of(const MeasuredProblem& p) {
             all(p.dilations), all(p.left_pads), all(p.right_pads)};
 }
 
-// For an operation that does not exist, which no instance has: any sizes.
+// Those of the problem whose products the instance computes. For an operation that does not exist, which no instance
+// has: any sizes.
 Extents extents_of(const InstanceFields& i, const Sizes& p) {
     const std::string operation = i.operation;
+    const Sizes seen = time_model::counted(i, p);
 #define CKGEN_EXTENTS(OPERATION)                                                                                       \
     if(operation == OPERATION::name)                                                                                   \
-        return OPERATION::extents(p, i.exchange);
+        return OPERATION::extents(seen, i.exchange);
     CKGEN_EACH_OPERATION(CKGEN_EXTENTS)
 #undef CKGEN_EXTENTS
     return {1, 1, 1, 1, 0};

@@ -13,6 +13,10 @@ using conv::Extents;
 using conv::saturated;
 using Sizes = conv::ProblemSizes;
 
+Sizes counted(const InstanceFields& i, const Sizes& p) {
+    return i.sums_columns ? conv::with_columns(p, i.tile_columns) : p;
+}
+
 int64 tiles(const InstanceFields& i, const Extents& own, int64 groups) {
     const int64 merged = std::min<int64>(i.groups_to_merge, groups);
     const int64 rows = divide_up(saturated(own.m, own.tap_channels > 0 ? 1 : merged), i.tile_rows);
@@ -64,7 +68,8 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.sweep_groups = std::max(1, i.sweep_groups);
     n.tiles = real(tiles(i, own, p.groups)), n.groups = real(p.groups), n.terms = real(own.k);
     n.tap_channels = real(own.tap_channels * std::min<int64>(i.groups_to_merge, p.groups));
-    n.mean_taps = real(p.taps()) / real(p.product(1, [&](int d) { return p.tilde(d); }));
+    const Sizes seen = counted(i, p);
+    n.mean_taps = real(seen.taps()) / real(seen.product(1, [&](int d) { return seen.tilde(d); }));
     n.tile_taps = real(i.all_taps ? own.taps : 1), n.result_columns = real(own.n);
     n.written = real(c), n.compulsory = real((a + b) * i.elem_bytes + c * i.c_bytes),
     n.a_bytes = real(a * i.elem_bytes);

@@ -87,7 +87,8 @@ int64 inverse_of(int64 a, int64 modulus) {
     return modulus == 1 ? 0 : (x % modulus + modulus) % modulus;
 }
 
-// Sets all values of one dimension.
+}  // namespace
+
 void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
     const int64 common = std::gcd(p.strides[d], p.dilations[d]);
     a.filter[d] = static_cast<int32>(p.wei.lengths[3 + d]);
@@ -101,6 +102,8 @@ void set_dimension(BwdDataArgs& a, const Problem& p, int d) {
     a.shift[d] = static_cast<int32>(p.dilations[d] / common);
     a.inverse[d] = static_cast<int32>(inverse_of(a.shift[d], a.tilde[d]));
 }
+
+namespace {
 
 // Sets channels, groups, images and the dimensions of the kernel. With a pointwise filter all positions of an image
 // make one dimension, or, where channels come last, all positions of all images.
@@ -208,7 +211,7 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     if(a.n > kMostRows || a.k > kMostRows || most_taps(a, ndim) * a.k_chunks > kMostRows)
         return refuse("k-tiles", "GEMM-K of " + number(a.k) + " channels and " + number(most_taps(a, ndim)) +
                                      " taps has too many tiles");
-    a.m_tiles = ceil_div(static_cast<int>(rows), t.m_per_block);
+    a.m_tiles = ceil_div(std::max(1, static_cast<int>(rows) - a.row_overlap), t.m_per_block - a.row_overlap);
     a.n_tiles = ceil_div(a.n, t.n_per_block);
     a.sub_gemms = static_cast<int32>(sub_gemms);
     a.skips_taps = skips_taps(a, t, ndim) ? 1 : 0;
@@ -240,6 +243,11 @@ void set_partial_strides(BwdDataArgs& a, int ndim, bool last) {
     a.partial_elements = a.partial_strides.group * a.groups;
 }
 
+void set_input_strides(BwdDataArgs& a, const Tensor& in, int ndim) {
+    for(int d = 0; d < ndim; ++d)
+        a.in.position[d] = position_stride(stride_of(in, 3 + d));
+}
+
 void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool pointwise) {
     const int64 bytes = t.elem_bytes;
     a.out_group_bytes = stride_of(p.out, 0) * bytes;
@@ -261,8 +269,8 @@ void set_strides(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p, bool 
     for(int d = 0; d < p.ndim; ++d) {
         a.out_stride_bytes[d] = stride_of(p.out, 3 + d) * bytes;
         a.wei_stride_bytes[d] = stride_of(p.wei, 3 + d) * bytes;
-        a.in.position[d] = position_stride(stride_of(p.in, 3 + d));
     }
+    set_input_strides(a, p.in, p.ndim);
     if(t.row_vector > 1)
         a.out_stride_bytes[p.ndim - 1] = bytes;  // also in a row of length 1
 }
@@ -338,7 +346,7 @@ std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     std::string reason = set_sizes(plan.args, t, ndim);
     if(reason.empty())
         reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
-    if(reason.empty() && t.transposes_weight)
+    if(reason.empty() && t.transposes_weight && !t.sums_columns)
         plan.weight_copy = weight_transposition_args(p, t.elem_bytes);
     if(reason.empty() && plan.weight_copy.rows > 0)
         reason = place_copy(plan.workspace, plan.weight_copy);
@@ -360,11 +368,18 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
         plan.weight_copy = weight_copy_args(own, t.elem_bytes, vector, channels_last(t.order.wei, own.ndim));
         own = with_copied_weight(own, plan.weight_copy);
     }
+    const Tensor written = own.in;
+    if(t.sums_columns)
+        plan.reason = plan_columns(plan, t, own);
+    if(!plan.reason.empty())
+        return plan;
     const auto [p, fusion] = with_merged_groups(t, own, given);
     plan.reason = set_lengths(plan.args, t, p, pointwise);
     if(!plan.reason.empty())
         return plan;
     set_strides(plan.args, t, p, pointwise);
+    if(t.sums_columns)
+        set_input_strides(plan.args, written, p.ndim);
     if(t.groups_to_merge > 1)
         plan.args.merged = merged_input_groups(own, p);
     plan.reason = t.plan_family != nullptr ? t.plan_family(plan, t, p, fusion, at, compute_units)

@@ -52,7 +52,7 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
     if(const int step = step_of(t.elem_bytes); p.groups() > 1 && p.out_channels() % step != 0)
         return refuse("tma-limits", "K " + number(p.out_channels()) + " of several groups is not a multiple of " +
                                         number(step) + ", the channels that are multiplied at once");
-    if(!t.transposes_weight && !copies_weight(t, p) && !aligned(p.taps() * p.in_channels(), t))
+    if(!t.transposes_weight && !t.sums_columns && !copies_weight(t, p) && !aligned(p.taps() * p.in_channels(), t))
         return refuse("tma-limits", "the taps of an output channel are not a multiple of 16 bytes");
     if(p.taps() * p.in_channels() > kMostRows)
         return refuse("tma-limits", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
@@ -119,6 +119,8 @@ SubGemm sub_gemm_of(const BwdDataArgs& a, int number, int ndim) {
 }  // namespace
 
 int persistent_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem& p, int compute_units) {
+    if(t.sums_columns)
+        return 1;
     const TileWork work = work_of(t, a, t.kernel_ndim());
     // The stationary part of the weight must fit LDS.
     const int64 least = t.weight_rows > 0 ? divide_up(work.k_tiles, t.weight_rows / a.tap_rows) : 1;
@@ -139,7 +141,8 @@ BwdDataUnits units_of(const BwdDataTraits& t, const BwdDataArgs& a, int split_k,
         units.schedule = {units.tiles - tapped, tapped, split_k};
         units.first = units.tiles > tapped ? tapped : 0;
     } else {
-        units.schedule = alike(a) ? share_tiles(work, 1, compute_units) : TileSchedule{units.tiles, 0, 1};
+        units.schedule =
+            alike(a) && !t.sums_columns ? share_tiles(work, 1, compute_units) : TileSchedule{units.tiles, 0, 1};
     }
     units.n_tiles = Divider::by(a.n_tiles);
     units.groups = Divider::by(a.groups);

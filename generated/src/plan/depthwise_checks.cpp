@@ -15,7 +15,7 @@ constexpr int64 kMaxWindow = 0x7ffffff0;
 std::string check_tensor(const char* name, const Tensor& tensor, const void* data, int bytes, int ndim, int vector) {
     if(tensor.lengths[0] > 1 && tensor.strides[0] != 1)
         return refuse("depthwise-groups", std::string(name) + " has neighbouring groups " + number(tensor.strides[0]) +
-                                              " elements apart; vectors of " + number(vector) + " groups need 1");
+                                              " elements apart; groups that are read together need 1");
     for(int index = 1; index < 3 + ndim; ++index)
         if(index != 2 && tensor.lengths[index] > 1 && tensor.strides[index] % vector != 0)
             return check_multiple("depthwise-vector", (std::string(name) + " stride").c_str(), tensor.strides[index],
@@ -29,11 +29,11 @@ std::string check_groups(const InstanceTraits& t, const Problem& p, const Addres
     if(p.in_channels() != 1)
         return refuse("depthwise-channels",
                       "groups have " + number(p.in_channels()) + " input channels, family depthwise takes 1");
-    if(vector == 1)
+    if(vector == 1 && !t.tma)  // each thread finds the elements of its group
         return {};
     if(p.out_channels() != 1)
         return refuse("depthwise-channels", "groups have " + number(p.out_channels()) +
-                                                " output channels; vectors of " + number(vector) + " groups need 1");
+                                                " output channels; groups that are read together need 1");
     std::string reason = check_multiple("depthwise-vector", "G", p.groups(), vector);
     if(reason.empty())
         reason = check_tensor("the input", p.in, at.in, in_bytes, t.ndim, vector);

@@ -16,9 +16,11 @@ namespace {
 
 template <class T>
 void launch(platform::KernelEntry entry, const conv::WeightCopyArgs& args, platform::Stream stream) {
-    const int64 taps = args.rows * args.taps * static_cast<int64>(sizeof(T));
-    const auto regions = regions_of({{"weight", args.source, taps * args.channels, false},
-                                     {"copy of the weight", args.target, taps * args.pitch, true}});
+    constexpr int64 bytes = sizeof(T);
+    const int64 channels = args.rows * args.channels - args.rows / args.pieces * (args.channels - args.last_channels);
+    const auto regions =
+        regions_of({{"weight", args.source, channels * args.taps * bytes, false},
+                    {"copy of the weight", args.target, args.rows * args.target_taps * args.pitch * bytes, true}});
     platform::launch<conv::WeightCopyKernel<T>>(entry, conv::weight_copy_blocks(args), args, regions, stream);
 }
 

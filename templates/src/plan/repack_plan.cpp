@@ -24,11 +24,14 @@ std::string place(const Workspace& workspace, CopyPlace& copy, const char* tenso
 
 // Tiles of a row of the weight.
 int tiles_of(const WeightCopyArgs& args) {
-    return ceil_div(args.pitch, args.tile_channels) * ceil_div(args.taps, args.tile_taps);
+    return ceil_div(args.pitch, args.tile_channels) * ceil_div(args.target_taps, args.tile_taps);
 }
 
 // The copy with its division into tiles and workgroups.
 WeightCopyArgs in_tiles(WeightCopyArgs args) {
+    if(args.last_channels == 0)
+        args.last_channels = args.channels;
+    args.target_taps = std::max(args.taps, args.target_taps);
     args.tile_taps = std::min(args.taps, kMostTaps);
     args.tile_channels =
         std::min(args.pitch, kWeightCopyElements / (args.tile_taps | 1) / kCopyLine * kCopyLine);  // whole lines
@@ -68,12 +71,25 @@ WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector, bo
     return in_tiles(args);
 }
 
-WeightCopyArgs weight_transposition_args(const Problem& p, int elem_bytes) {
+WeightCopyArgs weight_transposition_args(const Problem& p, int elem_bytes, int64 least_taps) {
     WeightCopyArgs args{};
     args.rows = p.groups();
     args.channels = static_cast<int32>(p.out_channels());
     args.taps = static_cast<int32>(p.taps() * p.in_channels());
+    args.target_taps = static_cast<int32>(least_taps);
     args.pitch = transposed_pitch(args.channels);
+    args.elem_bytes = elem_bytes;
+    return in_tiles(args);
+}
+
+WeightCopyArgs weight_row_copy_args(const Problem& p, int elem_bytes, int64 row, int64 piece, int pitch) {
+    WeightCopyArgs args{};
+    args.pieces = static_cast<int32>(divide_up(row, piece));
+    args.rows = p.wei_elements() / row * args.pieces;
+    args.channels = static_cast<int32>(piece);
+    args.last_channels = static_cast<int32>(row - (args.pieces - 1) * piece);
+    args.taps = 1;
+    args.pitch = pitch;
     args.elem_bytes = elem_bytes;
     return in_tiles(args);
 }
@@ -95,7 +111,7 @@ Problem with_copied_weight(Problem p, const WeightCopyArgs& copy) {
 }
 
 std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy) {
-    return place(workspace, workspace.wei, "weight", int64{copy.pitch} * copy.elem_bytes, copy.taps, copy.rows);
+    return place(workspace, workspace.wei, "weight", int64{copy.pitch} * copy.elem_bytes, copy.target_taps, copy.rows);
 }
 
 }  // namespace ckgen::conv

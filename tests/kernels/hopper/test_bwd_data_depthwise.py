@@ -119,6 +119,19 @@ def test_other_problems_are_refused(library: Library, change: dict[str, object],
     assert said is not None and said.startswith(reason), said
 
 
+def test_single_values_of_groups_are_refused_alike(library: Library) -> None:
+    """A lane of f32 has one group, but TMA copies 32 side by side: each with one output channel, without gaps."""
+    sizes = make_problem(groups=32, batch=2, k=1, c=1, filter=[2, 1], input=[9, 9])
+    assert library.unsupported_reason(T2X1.name, sizes) is None
+    for k, groups in ((2, 32), (64, 1)):
+        said = library.unsupported_reason(T2X1.name, replace(sizes, k=k, groups=groups))
+        assert said is not None and said.startswith(f"[depthwise-channels] groups have {k} output channels"), said
+    apart = CProblem.make(sizes, T2X1.layout, 1)
+    apart.set_strides("out", tuple(2 * stride for stride in sizes.strides_of("out", T2X1.layout)))
+    with pytest.raises(UnsupportedProblem, match=r"\[depthwise-groups\] the output has neighbouring groups 2 elements"):
+        library.prepare(T2X1.name, apart, (8192, 65536, 131072))
+
+
 @pytest.mark.parametrize(("addresses", "tensor"), [((8194, 65536, 131072), "input"), ((8192, 65536, 131080), "output")])
 def test_addresses_that_do_not_fit_are_refused(library: Library, addresses: tuple[int, int, int], tensor: str) -> None:
     described = CProblem.make(make_problem(groups=16, batch=2, k=1, c=1, filter=[3, 3], input=[9, 9]), T3X3.layout, 1)

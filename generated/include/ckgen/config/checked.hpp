@@ -120,6 +120,16 @@ struct CheckedBwdDataStationary : BwdDataStationaryDerivedOf<Config> {
     static_assert(sizeof(BwdDataStationaryArchRules<BwdDataStationaryDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
+// grouped_conv_bwd_data, family col2im.
+template <class Config>
+using BwdDataCol2imDerivedOf = WithFunction<Col2imDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataCol2im : BwdDataCol2imDerivedOf<Config> {
+    static_assert(sizeof(BwdDataCol2imRules<BwdDataCol2imDerivedOf<Config>>) > 0, "instantiates the rules");
+    // For one architecture, where LDS size and matrix instruction are known.
+    static_assert(sizeof(BwdDataCol2imArchRules<BwdDataCol2imDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
+};
+
 // grouped_conv_bwd_data, family halo.
 template <class Config>
 using BwdDataHaloDerivedOf = WithFunction<HaloDerived<Config, operations::BwdData>>;

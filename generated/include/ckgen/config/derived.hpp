@@ -319,6 +319,50 @@ struct StationaryDerived : Config {
     static constexpr int warpgroups = math_waves / 2;  // Warpgroups of 128 threads that do the matrix work.
 };
 
+// Family col2im. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
+struct Col2imDerived : Config {
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
+    using In = typename Config::DataType::In;
+    using Wei = typename Config::DataType::Wei;
+    using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
+    using Config::k_per_block;
+    using Config::load_waves;
+    using Config::m_per_block;
+    using Config::m_per_xdl;
+    using Config::math_waves;
+    using Config::n_per_block;
+    using Config::stages;
+    static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int matrix_unit = 0;
+    static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
+    static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
+    static constexpr int acc_registers = n_per_block / 2 * (m_per_xdl / 64);  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
+    static constexpr int weight_rows = 0;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
+    static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : n_per_block)) * k_per_block * elem_bytes;  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.
+    static constexpr int sums_pitch = n_per_block + 8;  // Floats in LDS from one row of the product to the next.
+    static constexpr int lds_sums_bytes = m_per_block * (sums_pitch * 4 + 16);  // Bytes of LDS for the product of a tile and for the positions of its rows.
+    static constexpr int lds_beside_stages = 1024 + lds_sums_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the product's.
+    static constexpr int lds_bytes = (stages * (lds_stage_bytes + 16) + lds_beside_stages + 15) / 16 * 16;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
+    static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
+    static constexpr int warpgroups = math_waves / 2;  // Warpgroups of 128 threads that do the matrix work.
+    static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0);  // Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.
+};
+
 // Family halo. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct HaloDerived : WithGroupsToMerge<Config> {

@@ -61,6 +61,12 @@ inline constexpr bool kExchanges = false;
 template <class D>
 inline constexpr bool kExchanges<D, typename IfMember<D::exchange>::type> = D::exchange;
 
+// True if columns of the product are the taps of a filter row, which the epilogue adds: family col2im.
+template <class D, class = void>
+inline constexpr bool kSumsColumns = false;
+template <class D>
+inline constexpr bool kSumsColumns<D, typename IfMember<D::sums_pitch>::type> = true;
+
 // Widths of CK's copy to channels-last tensors, which only its type strings have.
 template <class Config, class = void>
 struct WithTranspose : Config {

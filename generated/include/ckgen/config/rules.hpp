@@ -812,6 +812,47 @@ struct BwdDataStationaryArchRules {
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
+// family col2im.
+template <class D>
+struct BwdDataCol2imRules {
+    static constexpr auto stages = D::stages;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto generic = D::generic;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto warpgroups = D::warpgroups;
+    static constexpr auto acc_registers = D::acc_registers;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
+    static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
+    static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
+    static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
+    static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
+    static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
+    static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
+    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || c_vector == 4) && D::Layout::channels_last, "col2im-vectors: A and B have units of 16 bytes, one or four channels of C are written at once, and the layout has the channels last");
+    static_assert(m_per_xdl == 64 && math_waves * 32 == m_per_block, "col2im-waves: a warpgroup has 64 rows of the tile");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdDataCol2imArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
 // family halo.
 template <class D>
 struct BwdDataHaloRules {

@@ -1,6 +1,7 @@
 // Sizes of a problem for counting, with which the selector compares problems. Products saturate.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <tuple>
@@ -58,6 +59,29 @@ struct ProblemSizes {
         return saturated(saturated(groups, out ? k : c), out ? output_positions() : input_positions());
     }
 };
+
+// The sizes of the problem in conv/col2im.hpp, as with_columns of ckgen/conv/columns.py has them: the channels are the
+// columns, at most `most` if a filter row has no more; input positions are cells.
+inline ProblemSizes with_columns(ProblemSizes p, int64 most) {
+    const auto last = static_cast<std::size_t>(p.ndim - 1);
+    const auto cells = [&](std::size_t d) { return (p.input[d] - 1 + p.left_pads[d]) / p.strides[d] + 1; };
+    p.c = saturated(p.c, p.filter[last]);
+    p.input[last] = cells(last);
+    p.filter[last] = p.strides[last] = p.dilations[last] = 1;
+    p.left_pads[last] = p.right_pads[last] = 0;
+    if(p.ndim == 1 || p.dilations[last - 1] != 1 || saturated(p.strides[last - 1], p.c) > most)
+        return p;
+    const std::size_t row = last - 1;
+    const int64 first = p.left_pads[row] / p.strides[row], rows = cells(row) - first;
+    const int64 taps = divide_up(p.filter[row], p.strides[row]);
+    p.right_pads[row] = std::max<int64>(0, p.output(static_cast<int>(row)) + taps - 1 - rows - first);
+    p.c *= p.strides[row];
+    p.filter[row] = taps;
+    p.input[row] = rows;
+    p.left_pads[row] = first;
+    p.strides[row] = 1;
+    return p;
+}
 
 // The sizes of one group as one matrix product: M, N per tap, the taps that N runs over, and the number of terms in the
 // longest sum. The record of the operation in ckgen/operations has the same.

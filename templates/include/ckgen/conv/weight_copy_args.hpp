@@ -5,7 +5,7 @@
 
 namespace ckgen::conv {
 
-// From packed [rows][channels][taps] to packed [rows][taps][pitch]. A workgroup copies tiles of tile_channels x
+// From packed [rows][channels][taps] to packed [rows][target_taps][pitch]. A workgroup copies tiles of tile_channels x
 // tile_taps elements of every row_blocks-th row.
 struct WeightCopyArgs {
     const char* source;
@@ -13,7 +13,9 @@ struct WeightCopyArgs {
     int64 rows;  // output channels of all groups, or groups where the channels are the output's
     int32 row_blocks;
     int32 channels, taps;
-    int32 pitch;  // elements after `channels` become zero
+    int32 pieces = 1, last_channels;  // the last of `pieces` rows has last_channels channels, the others `channels`
+    int32 pitch;                      // elements after `channels` become zero
+    int32 target_taps;                // at least `taps`; those after them become zero
     int32 tile_channels, tile_taps;
     int32 elem_bytes;
 };

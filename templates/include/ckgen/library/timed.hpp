@@ -7,6 +7,9 @@
 
 namespace ckgen::time_model {
 
+// The sizes of the problem whose products an instance computes.
+conv::ProblemSizes counted(const InstanceFields& i, const conv::ProblemSizes& p);
+
 // Tiles of the results of all groups, as if each group were one matrix product.
 int64 tiles(const InstanceFields& i, const conv::Extents& own, int64 groups);
 
@@ -16,7 +19,8 @@ struct Timed {
     int64 split_k;
 };
 
-// The fastest of the split-K factors that split_ks of ckgen/selection/time_model.py lists.
+// `own`: the extents of the counted problem. The fastest of the split-K factors that split_ks of
+// ckgen/selection/time_model.py lists.
 Timed fastest(const InstanceFields& i, const Device& device, const Row& row, const Roles& roles,
               const conv::Extents& own, const conv::ProblemSizes& p);
 

@@ -16,7 +16,7 @@ struct WeightCopyKernel {
     static constexpr int lds_bytes = kWeightCopyElements * 4;
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
-        const uint32 tap_tiles = static_cast<uint32>(ceil_div(args.taps, args.tile_taps));
+        const uint32 tap_tiles = static_cast<uint32>(ceil_div(args.target_taps, args.tile_taps));
         const uint32 tiles = static_cast<uint32>(ceil_div(args.pitch, args.tile_channels)) * tap_tiles;
         const uint32 block = thread.block_id();
         const uint32 row_block = block / tiles, tile = block - row_block * tiles;
@@ -24,11 +24,14 @@ struct WeightCopyKernel {
         Tile part;
         part.first_channel = static_cast<int>(channel_tile) * args.tile_channels;
         part.first_tap = static_cast<int>(tile - channel_tile * tap_tiles) * args.tile_taps;
-        part.channels = min_of(args.tile_channels, args.channels - part.first_channel);
         part.columns = min_of(args.tile_channels, args.pitch - part.first_channel);
         part.taps = min_of(args.tile_taps, args.taps - part.first_tap);
+        part.target_taps = min_of(args.tile_taps, args.target_taps - part.first_tap);
         part.pitch = args.tile_taps | 1;
         for(int64 row = row_block; row < args.rows; row += args.row_blocks) {
+            const int piece = static_cast<int>(row % args.pieces);
+            const int channels = piece == args.pieces - 1 ? args.last_channels : args.channels;
+            part.channels = min_of(args.tile_channels, channels - part.first_channel);
             read(args, thread, part, row);
             thread.barrier();
             write(args, thread, part, row);
@@ -41,8 +44,9 @@ private:
 
     struct Tile {
         int first_channel, first_tap;
-        int channels, columns, taps;  // columns: with the zeros after the channels
-        int pitch;                    // words of LDS from one channel to the next
+        int channels, columns;  // columns: with the zeros after the channels
+        int taps, target_taps;
+        int pitch;  // words of LDS from one channel to the next
     };
 
     // The place of a thread's elements in a matrix with `columns` columns; the next is launch_threads elements further.
@@ -70,7 +74,8 @@ private:
     };
 
     static CKGEN_DEVICE void read(const Args& args, const platform::Thread& thread, const Tile& tile, int64 row) {
-        const int64 first = (row * args.channels + tile.first_channel) * args.taps + tile.first_tap;
+        const int64 lacking = row / args.pieces * (args.channels - args.last_channels);
+        const int64 first = (row * args.channels - lacking + tile.first_channel) * args.taps + tile.first_tap;
         const char* source = args.source + first * static_cast<int64>(sizeof(T));
         Place place(thread.thread_id(), args.tile_taps);  // channel, tap
         while(place.row < tile.channels) {
@@ -94,13 +99,14 @@ private:
     }
 
     static CKGEN_DEVICE void write(const Args& args, const platform::Thread& thread, const Tile& tile, int64 row) {
-        const int64 first = (row * args.taps + tile.first_tap) * args.pitch + tile.first_channel;
+        const int64 first = (row * args.target_taps + tile.first_tap) * args.pitch + tile.first_channel;
         char* target = args.target + first * static_cast<int64>(sizeof(T));
-        for(Place place(thread.thread_id(), args.tile_channels); place.row < tile.taps; place.next()) {
+        for(Place place(thread.thread_id(), args.tile_channels); place.row < tile.target_taps; place.next()) {
             if(place.column >= tile.columns)
                 continue;
             const int at = (place.column * tile.pitch + place.row) * 4;
-            const uint32 value = place.column < tile.channels ? thread.template lds_load<uint32>(at) : 0;
+            const bool inside = place.column < tile.channels && place.row < tile.taps;
+            const uint32 value = inside ? thread.template lds_load<uint32>(at) : 0;
             thread.global_store(target + (static_cast<int64>(place.row) * args.pitch + place.column) *
                                              static_cast<int64>(sizeof(T)),
                                 static_cast<T>(value));

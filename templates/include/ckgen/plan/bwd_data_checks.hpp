@@ -49,6 +49,13 @@ MergedInputGroups merged_input_groups(const Problem& p, const Problem& merged);
 // The vectors of the output and of the input may reach over merged groups, those of the weight may not.
 std::string check_group_vectors(const BwdDataTraits& t, const Problem& p, const Problem& merged, const Addresses& at);
 
+// Sets all values of one dimension.
+void set_dimension(BwdDataArgs& a, const Problem& p, int d);
+
+// Family col2im: replaces `p` by the problem whose products the kernel computes, with the columns of conv/col2im.hpp as
+// channels, and sets them and the copy of the weight. Returns the reason for a refusal.
+std::string plan_columns(BwdDataPlan& plan, const BwdDataTraits& t, Problem& p);
+
 // Positions of the largest class of a dimension, as a tile counts them; `least`: of the smallest.
 struct Counted {
     int least, most;

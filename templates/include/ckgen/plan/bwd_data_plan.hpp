@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ckgen/conv/bwd_data_args.hpp"
+#include "ckgen/conv/col2im.hpp"
 #include "ckgen/conv/depthwise_boxes.hpp"
 #include "ckgen/plan/plan.hpp"
 
@@ -22,11 +23,13 @@ struct BwdDataTraits : InstanceTraits {
     int consumers;    // tiles in flight per such workgroup
     int weight_rows;  // rows of GEMM-K that stay in LDS while such a workgroup processes neighbouring tiles, else 0
     DepthwiseBoxLimits boxes;  // family depthwise_tma
+    bool sums_columns;         // family col2im
     bool transposes_weight;    // true if the kernel reads a copy of the weight with the output channels innermost
 };
 
 struct BwdDataPlan : Plan<BwdDataArgs> {
     BwdDataUnits units{};         // persistent kernels only
+    Col2im columns{};             // family col2im only
     DepthwiseStripWork strips{};  // family depthwise only
     DepthwiseBoxes boxes{};       // family depthwise_tma only
     std::vector<BwdDataTensor> d;

@@ -32,8 +32,11 @@ struct Workspace {
 RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
 // Arguments of the copy of a weight to channels last, in rows of whole vectors; without pointers.
 WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vector, bool channels_last);
-// The same from GKYXC, where each element of [Y][X][C] counts as a tap, to G, Y, X, C, K.
-WeightCopyArgs weight_transposition_args(const Problem& problem, int elem_bytes);
+// The same from GKYXC, where each element of [Y][X][C] counts as a tap, to G, Y, X, C, K. With fewer than `least_taps`
+// of them, zeros follow.
+WeightCopyArgs weight_transposition_args(const Problem& problem, int elem_bytes, int64 least_taps = 0);
+// The same of packed rows of `row` elements in pieces, each to a row of `pitch` elements.
+WeightCopyArgs weight_row_copy_args(const Problem& problem, int elem_bytes, int64 row, int64 piece, int pitch);
 // Workgroups of that copy.
 uint32 weight_copy_blocks(const WeightCopyArgs& args);
 // The problem with the copy in place of its weight.

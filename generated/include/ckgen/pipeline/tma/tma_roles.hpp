@@ -10,6 +10,7 @@
 //   schedule(), partials(), chunk()       of Args: the TileSchedule, the workspace, tiles of GEMM-K per f32 sum
 //   unit(args, u), tile(args, number)     the Tile of a unit, and the Tile of an output tile
 //   has_row(args, tile, row)              true if a row of the tile is one of the product
+//   shares_tiles                          true if the schedule may have stream-K tiles
 //   plans_ahead                           true if registers suffice to compute the next unit while products run
 //   steps(args), multiply<Steps>()        number of products of 32 bytes of GEMM-K per stage, and all of them
 //   Accumulator                           the rows and columns of a thread's results
@@ -80,10 +81,13 @@ struct TmaRoles {
     }
 
     // True if partials must be added after all workgroups have stored theirs; see platform/kernel_traits.hpp.
-    static CKGEN_HD bool needs_fixup(const Args& args) { return View::schedule(args).stream_k_tiles > 0; }
+    static CKGEN_HD bool needs_fixup(const Args& args) {
+        return View::shares_tiles && View::schedule(args).stream_k_tiles > 0;
+    }
     static CKGEN_DEVICE void fixup(const Args& args, const platform::Thread& thread) {
-        if(thread.thread_id() >= 128)
-            epilogue::WgmmaFixup<D, View>::fixup(thread, args, thread.thread_id() - 128);
+        if constexpr(View::shares_tiles)
+            if(thread.thread_id() >= 128)
+                epilogue::WgmmaFixup<D, View>::fixup(thread, args, thread.thread_id() - 128);
     }
 
 private:

@@ -4,6 +4,7 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/pipeline/tma/bwd_data_col2im.hpp"
 #include "ckgen/pipeline/tma/bwd_data_planes_tma.hpp"
 #include "ckgen/pipeline/tma/bwd_data_wavelet_tma.hpp"
 
@@ -63,14 +64,20 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         return static_cast<uint32>(std::min(needed, platform::compute_units() * Kernel::resident));
     }
 
-private:
+protected:
     template <class Kernel, class D>
     static void set_maps(pipeline::WaveletTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
                          const conv::BwdDataPlan& plan) {
         using T = typename Kernel::T;
-        args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
         args.tap_columns = tap_columns<Kernel>(p, plan);
         args.wei = platform::box_map<T>(p.wei, weight_of<Kernel>(p, args.tap_columns));
+        set_output_maps<Kernel>(args, p, plan);
+    }
+    template <class Kernel, class D>
+    static void set_output_maps(pipeline::WaveletTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
+                                const conv::BwdDataPlan& plan) {
+        using T = typename Kernel::T;
+        args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
         for(int number = 0; number < p.sub_gemms; ++number)
             if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
                 args.out[number] = platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
@@ -153,6 +160,70 @@ private:
 struct BwdDataWaveletTma : BwdDataTma {
     template <class Config>
     using Checked = CheckedBwdDataTma<Config>;
+};
+
+// One workgroup computes all of a tile, so the schedule has no stream-K tiles.
+struct BwdDataCol2im : BwdDataTma {
+    template <class Config>
+    using Checked = CheckedBwdDataCol2im<Config>;
+    template <class D>
+    using Kernel = pipeline::Col2imKernel<D>;
+
+#if !CKGEN_DEVICE_PASS
+    static constexpr const char* type_suffix = "_Wgmma_Col2im";
+
+    template <class D>
+    static conv::BwdDataTraits traits() {
+        conv::BwdDataTraits traits = BwdDataTma::traits<D>();
+        traits.sums_columns = true;
+        traits.b_vector = 1;
+        traits.copies_weight = false;
+        return traits;
+    }
+    template <class Kernel>
+    static typename Kernel::Args arguments(uint32, const typename Kernel::Problem& p, const conv::BwdDataPlan& plan) {
+        typename Kernel::Args args{};
+        args.problem = p;
+        args.units = plan.units;
+        args.columns = plan.columns;
+        args.wei = platform::box_map<typename Kernel::T>(p.wei, weight_of<Kernel>(p, plan.columns));
+        set_output_maps<Kernel>(args, p, plan);
+        return args;
+    }
+
+private:
+    // See pipeline/tma/bwd_data_col2im.hpp.
+    template <class Kernel>
+    static platform::BoxMap weight_of(const conv::BwdDataArgs& p, const conv::Col2im& columns) {
+        constexpr int64 bytes = sizeof(typename Kernel::T);
+        const int outer = Kernel::ndim == 3 ? p.filter[0] : 1;
+        platform::BoxMap box{};
+        box.column_step = box.row_step = 1;
+        box.images = p.groups;
+        if constexpr(Kernel::transposes_weight) {
+            box.channels = p.k;
+            box.columns = columns.weight_row;
+            box.rows = outer;
+            box.column_bytes = conv::transposed_pitch(p.k) * bytes;
+            box.row_bytes = box.columns * box.column_bytes;
+            box.image_bytes = box.rows * box.row_bytes;
+            box.box_channels = Kernel::k_per_block;
+            box.box_columns = Kernel::n_per_block;
+            box.box_rows = 1;
+        } else {
+            box.channels = columns.weight_row;
+            box.columns = outer;
+            box.rows = p.k;
+            box.column_bytes = box.channels * bytes;
+            box.row_bytes = box.columns * box.column_bytes;
+            box.image_bytes = box.rows * box.row_bytes;
+            box.box_channels = 128 / bytes;
+            box.box_columns = 1;
+            box.box_rows = p.tap_rows;
+        }
+        return box;
+    }
+#endif
 };
 
 struct BwdDataStationary : BwdDataTma {

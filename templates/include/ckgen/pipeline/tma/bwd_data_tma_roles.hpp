@@ -76,6 +76,7 @@ private:
 template <class D, class KernelArgs, class Epilogue>
 struct BwdDataTmaView {
     static constexpr bool plans_ahead = D::d_tensors == 0;
+    static constexpr bool shares_tiles = true;
     static constexpr bool a_in_registers = false;
     static constexpr bool by_warps = false;
     using Accumulator = atom::WgmmaAccumulator;

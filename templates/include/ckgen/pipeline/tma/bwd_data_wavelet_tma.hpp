@@ -102,14 +102,18 @@ struct WaveletTmaBwdDataCopies {
                                                         : weight_boxes * 128 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
         constexpr int out_byte = kExchanges<D> ? weight_boxes * Wei<D::k_per_block>::bytes : 0;  // operand A is first
-        platform::tma_load_im2col<ndim>(ring.data() + out_byte, args.out[tile.sub_gemm], ring.full(),
-                                        tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
-                                        step.offset);
+        copy_output(args, ring.data() + out_byte, ring.full(), tile, rows, step);
         const uint32 weight = ring.data() + (kExchanges<D> ? 0 : Out::bytes);
         if constexpr(kTransposesWeight<D>)
             platform::tma_load_nd(weight, args.wei, ring.full(), step.channel, tile.n_first, step.column, tile.group);
         else if constexpr(D::weight_rows == 0)
             copy_weight<D::k_per_block>(args, weight, ring.full(), tile, step);
+    }
+    static CKGEN_DEVICE void copy_output(const Args& args, uint32 target, uint32 full, const Tile& tile,
+                                         const Rows& rows, const Step& step) {
+        platform::tma_load_im2col<ndim>(target, args.out[tile.sub_gemm], full,
+                                        tile.group * args.out_group_channels + step.channel, rows.position, rows.image,
+                                        step.offset);
     }
     // Rows: distance from one box of input channels to the next.
     template <int Rows>
@@ -135,9 +139,9 @@ struct InputStore<D, true> {
     using Type = epilogue::WgmmaChannelStore<D>;
 };
 
-template <class D>
-struct WaveletTmaBwdDataView : BwdDataTmaView<D, WaveletTmaBwdDataArgs<D>, typename InputStore<D>::Type> {
-    using Args = WaveletTmaBwdDataArgs<D>;
+template <class D, class KernelArgs = WaveletTmaBwdDataArgs<D>>
+struct WaveletTmaBwdDataView : BwdDataTmaView<D, KernelArgs, typename InputStore<D>::Type> {
+    using Args = KernelArgs;
     using Base = BwdDataTmaView<D, Args, typename InputStore<D>::Type>;
     static constexpr bool a_in_registers = kExchanges<D>;
 
@@ -183,9 +187,9 @@ private:
     }
 };
 
+// Values that the host code of a kernel reads.
 template <class D>
-struct WaveletTmaBwdDataKernel
-    : TmaRoles<D, WaveletTmaBwdDataView<D>, BwdDataTmaLoadRole<D, WaveletTmaBwdDataCopies<D>>> {
+struct WaveletTmaBwdDataSizes {
     using T = typename D::ComputeA;
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = D::Layout::ndim;
@@ -194,5 +198,10 @@ struct WaveletTmaBwdDataKernel
     static constexpr int k_per_block = D::k_per_block;
     static constexpr bool transposes_weight = kTransposesWeight<D>;
 };
+
+template <class D>
+struct WaveletTmaBwdDataKernel
+    : TmaRoles<D, WaveletTmaBwdDataView<D>, BwdDataTmaLoadRole<D, WaveletTmaBwdDataCopies<D>>>,
+      WaveletTmaBwdDataSizes<D> {};
 
 }  // namespace ckgen::pipeline

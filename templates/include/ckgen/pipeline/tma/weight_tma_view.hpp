@@ -10,6 +10,7 @@ namespace ckgen::pipeline {
 template <class D, class KernelArgs, class Epilogue = epilogue::WgmmaStore<D>, class Map = atom::WgmmaAccumulator>
 struct WeightTmaView {
     static constexpr bool plans_ahead = true;
+    static constexpr bool shares_tiles = true;
     static constexpr bool a_in_registers = false;
     static constexpr bool by_warps = false;
     using Accumulator = Map;
