@@ -2,7 +2,8 @@
 
 python bench/fit_times.py             cross-validates on sm_90a and compares with the cost model on AMD; run it at the
                                       root of a checkout
-python bench/fit_times.py --write     fits to all and writes ckgen/selection/times.json
+python bench/fit_times.py --write     fits to all and writes ckgen/selection/times.json; with --family NAME, all other
+                                      coefficients stay as they are
 
 It needs numpy and scipy. sm_90a is fitted to the measured rows of the tables and to the times of models' layers that
 ckgen.torch.enable kept (choices of bench/results), without those of held-out networks and of networks outside the zoo.
@@ -202,11 +203,17 @@ def write(fitted: Mapping[str, Mapping[tuple[str, str], Coefficients]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="fit to everything and write the file")
+    parser.add_argument("--family", help="with --write: fit only this family on sm_90a, and keep all others")
     options = parser.parse_args()
     measured, chosen = list(measured_points()), list(chosen_points("fitted"))
     if options.write:
-        made = {arch: fit(list(modelled_points(arch, "fitted", 1)), arch) for arch in MODELLED}
-        write({**made, NVIDIA: fit([*measured, *chosen], NVIDIA)})
+        found = fit([*measured, *chosen], NVIDIA)
+        if options.family is None:
+            modelled = {arch: fit(list(modelled_points(arch, "fitted", 1)), arch) for arch in MODELLED}
+        else:
+            modelled = {arch: _known(arch) for arch in MODELLED}
+            found = _known(NVIDIA) | {key: row for key, row in found.items() if key[1] == options.family}
+        write({**modelled, NVIDIA: found})
         return 0
     for operation in OPERATIONS:
         own = [[point for point in points if point.instance.operation == operation] for points in (measured, chosen)]

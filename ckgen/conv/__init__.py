@@ -2,4 +2,4 @@
 backward data. This room knows nothing about hardware, operations or kernels.
 """
 
-__all__ = ["classes", "dtypes", "encoding", "folding", "layout", "notation", "problem", "sub_gemms"]
+__all__ = ["classes", "columns", "dtypes", "encoding", "folding", "layout", "notation", "problem", "sub_gemms"]

@@ -83,7 +83,7 @@ TERMS = (
     Term(
         "tiled",
         "max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start"
-        " + blocks * rows * columns * tile_taps * (out_bytes * write + store / c_vector)",
+        " + blocks * rows * stored_columns * tile_taps * (out_bytes * write + store / c_vector)",
         "The busiest unit of a matrix product.",
     ),
     Term(

@@ -78,6 +78,7 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
         "mean_taps": saturated(seen.filter) / _sub_gemms(seen),
         "tile_taps": saturated(sizes.taps) if tile.all_taps else 1,
         "result_columns": saturated(sizes.n),
+        "stored_columns": min(tile.n, saturated(sizes.n)) if family.sums_columns else tile.n,
         "written": written,
         "compulsory": sum(read) * instance.elem_bytes + written * instance.c_bytes,
         "a_bytes": problem.elements(instance.a_tensor) * instance.elem_bytes,

@@ -69,8 +69,10 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4",
@@ -81,6 +83,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1",
@@ -417,8 +420,10 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4,
@@ -429,6 +434,7 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1,
@@ -4257,6 +4263,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 51.6f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 111.2f},
     }},
+    // G1 N128 K56 C28 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 56, 28, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 680.4f},
+    }},
     // G1 N32 K64 C3 11x11 on 288x288 s4 p2
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 3, {11, 11}, {288, 288}, {4, 4}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 2814.5f},
@@ -4518,7 +4528,7 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K36 C18 3x3 on 56x56 s2 p1
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 36, 18, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 169.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 167.6f},
     }},
     // G1 N32 K36 C72 1x1 on 14x14 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 36, 72, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4781,6 +4791,289 @@ const MeasuredProblem problems[] = {
     // G1 N16 K3 C256 1x1 on 25x42 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 3, 256, {1, 1}, {25, 42}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 25.2f},
+    }},
+    // G1 N2 K32 C32 3x3 on 256x256 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 32, 32, {3, 3}, {256, 256}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 94.2f},
+    }},
+    // G1 N128 K12 C24 2x2 on 113x113 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 12, 24, {2, 2}, {113, 113}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 462.0f},
+    }},
+    // G1 N4 K512 C128 5x1 on 131x7 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 4, 512, 128, {5, 1}, {131, 7}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 3, 19.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 26.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 3, 39.6f},
+    }},
+    // G1 N4 K512 C128 5x1 on 304x3 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 4, 512, 128, {5, 1}, {304, 3}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 3, 18.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 26.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 3, 38.8f},
+    }},
+    // G1 N2048 K512 C17 4x4 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2048, 512, 17, {4, 4}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 5556.8f},
+    }},
+    // G1 N16 K32 C32 3x3 on 320x320 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 32, 32, {3, 3}, {320, 320}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 975.6f},
+    }},
+    // G1 N32 K64 C24 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 24, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 2, 13.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 2, 15.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 2, 22.2f},
+    }},
+    // G1 N8 K16 C16 3x3 on 512x512 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 16, 16, {3, 3}, {512, 512}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, 1, 188.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, 1, 189.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 420.2f},
+    }},
+    // G1 N4 K128 C32 5x1 on 911x3 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 4, 128, 32, {5, 1}, {911, 3}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 10.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 11.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 16.5f},
+    }},
+    // G1 N32 K144 C36 3x3 on 18x18 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 144, 36, {3, 3}, {18, 18}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 16.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 16.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 22.9f},
+    }},
+    // G1 N32 K64 C32 3x3 on 304x304 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 32, {3, 3}, {304, 304}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 3492.0f},
+    }},
+    // G1 N32 K3 C32 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 3, 32, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 169.7f},
+    }},
+    // G1 N256 K512 C17 4x4 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 256, 512, 17, {4, 4}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 719.0f},
+    }},
+    // G1 N32 K64 C64 7x1 on 73x73 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 64, {7, 1}, {73, 73}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 77.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 196.4f},
+    }},
+    // G1 N32 K192 C128 7x1 on 17x17 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 192, 128, {7, 1}, {17, 17}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 73.7f},
+    }},
+    // G1 N32 K144 C36 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 144, 36, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 15.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 16.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 20.7f},
+    }},
+    // G1 N128 K128 C32 3x3 on 9x9 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 128, 32, {3, 3}, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 27.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 2, 43.9f},
+    }},
+    // G1 N128 K64 C24 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 24, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 59.6f},
+    }},
+    // G1 N32 K48 C16 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 48, 16, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 3, 11.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 3, 13.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 3, 16.3f},
+    }},
+    // G1 N32 K128 C128 7x1 on 26x26 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 128, 128, {7, 1}, {26, 26}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 39.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 100.1f},
+    }},
+    // G1 N8 K64 C32 2x2 on 256x256 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 64, 32, {2, 2}, {256, 256}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 191.1f},
+    }},
+    // G1 N128 K64 C32 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 32, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 866.9f},
+    }},
+    // G1 N32 K128 C64 2x2 on 64x64 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 128, 64, {2, 2}, {64, 64}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 33.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 76.6f},
+    }},
+    // G1 N128 K192 C128 7x1 on 17x17 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 192, 128, {7, 1}, {17, 17}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 210.9f},
+    }},
+    // G1 N128 K32 C16 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 32, 16, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, 1, 417.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 997.0f},
+    }},
+    // G1 N32 K144 C18 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 144, 18, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 2, 15.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 2, 18.8f},
+    }},
+    // G1 N16 K128 C32 5x1 on 1561x7 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 128, 32, {5, 1}, {1561, 7}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8, 1, 36.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 119.2f},
+    }},
+    // G1 N32 K24 C32 3x3 on 144x144 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 24, 32, {3, 3}, {144, 144}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 71.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 209.3f},
+    }},
+    // G1 N32 K64 C64 7x1 on 110x110 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 64, {7, 1}, {110, 110}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 157.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 426.8f},
+    }},
+    // G1 N16 K32 C32 3x3 on 400x672 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 32, 32, {3, 3}, {400, 672}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 2534.8f},
+    }},
+    // G1 N8 K1024 C32 3x3 on 8x8 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 1024, 32, {3, 3}, {8, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 33, 21.1f},
+    }},
+    // G1 N128 K128 C32 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 128, 32, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 102.0f},
+    }},
+    // G1 N2 K32 C16 3x3 on 768x768 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 32, 16, {3, 3}, {768, 768}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 84.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 191.1f},
+    }},
+    // G1 N32 K64 C32 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 32, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8, 1, 132.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 504.4f},
+    }},
+    // G1 N32 K36 C18 3x3 on 72x72 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 36, 18, {3, 3}, {72, 72}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 74.0f},
+    }},
+    // G1 N16 K512 C128 5x1 on 304x3 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 512, 128, {5, 1}, {304, 3}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 30.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 66.7f},
+    }},
+    // G1 N32 K24 C32 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 24, 32, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 45.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 129.8f},
+    }},
+    // G1 N8 K16 C16 3x3 on 768x768 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 16, 16, {3, 3}, {768, 768}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, 1, 407.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, 1, 409.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 928.5f},
+    }},
+    // G1 N2 K32 C32 3x3 on 256x256 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2, 32, 32, {3, 3}, {256, 256}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 127.4f},
+    }},
+    // G1 N4 K512 C128 5x1 on 131x7 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 4, 512, 128, {5, 1}, {131, 7}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 3, 39.5f},
+    }},
+    // G1 N4 K512 C128 5x1 on 304x3 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 4, 512, 128, {5, 1}, {304, 3}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 3, 39.6f},
+    }},
+    // G1 N2048 K512 C17 4x4 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 2048, 512, 17, {4, 4}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 7841.7f},
+    }},
+    // G1 N16 K32 C32 3x3 on 320x320 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 32, 32, {3, 3}, {320, 320}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 1455.7f},
+    }},
+    // G1 N32 K144 C36 3x3 on 18x18 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 144, 36, {3, 3}, {18, 18}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 30.6f},
+    }},
+    // G1 N32 K64 C32 3x3 on 304x304 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 64, 32, {3, 3}, {304, 304}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4529.3f},
+    }},
+    // G1 N256 K512 C17 4x4 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 256, 512, 17, {4, 4}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 1015.6f},
+    }},
+    // G1 N32 K64 C64 7x1 on 73x73 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 64, 64, {7, 1}, {73, 73}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 225.8f},
+    }},
+    // G1 N32 K192 C128 7x1 on 17x17 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 192, 128, {7, 1}, {17, 17}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 92.4f},
+    }},
+    // G1 N32 K144 C36 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 144, 36, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 3, 23.5f},
+    }},
+    // G1 N128 K128 C32 3x3 on 9x9 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 128, 32, {3, 3}, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 50.4f},
+    }},
+    // G1 N128 K64 C24 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 64, 24, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 73.9f},
+    }},
+    // G1 N32 K128 C128 7x1 on 26x26 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 128, 128, {7, 1}, {26, 26}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 120.5f},
+    }},
+    // G1 N128 K64 C32 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 64, 32, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 906.3f},
+    }},
+    // G1 N32 K128 C64 2x2 on 64x64 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 128, 64, {2, 2}, {64, 64}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 78.7f},
+    }},
+    // G1 N128 K192 C128 7x1 on 17x17 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 192, 128, {7, 1}, {17, 17}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 258.3f},
+    }},
+    // G1 N32 K144 C18 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 144, 18, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 3, 21.6f},
+    }},
+    // G1 N16 K128 C32 5x1 on 1561x7 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 128, 32, {5, 1}, {1561, 7}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.7f},
+    }},
+    // G1 N32 K64 C64 7x1 on 110x110 s1 p3x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 64, 64, {7, 1}, {110, 110}, {1, 1}, {1, 1}, {3, 0}, {3, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 485.8f},
+    }},
+    // G1 N16 K32 C32 3x3 on 400x672 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 32, 32, {3, 3}, {400, 672}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 3784.4f},
+    }},
+    // G1 N8 K1024 C32 3x3 on 8x8 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 8, 1024, 32, {3, 3}, {8, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 33, 24.6f},
+    }},
+    // G1 N128 K128 C32 3x3 on 18x18 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 128, 128, 32, {3, 3}, {18, 18}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 130.3f},
+    }},
+    // G1 N32 K64 C32 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 32, 64, 32, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 631.4f},
+    }},
+    // G1 N16 K512 C128 5x1 on 304x3 s3x1 p2x0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 512, 128, {5, 1}, {304, 3}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 73.6f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {

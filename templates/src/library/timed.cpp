@@ -70,6 +70,7 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     const Sizes seen = counted(i, p);
     n.mean_taps = real(seen.taps()) / real(seen.product(1, [&](int d) { return seen.tilde(d); }));
     n.tile_taps = real(i.all_taps ? own.taps : 1), n.result_columns = real(own.n);
+    n.stored_columns = real(i.sums_columns ? std::min<int64>(i.tile_columns, own.n) : i.tile_columns);
     n.written = real(c), n.compulsory = real((a + b) * i.elem_bytes + c * i.c_bytes),
     n.a_bytes = real(a * i.elem_bytes);
     n.a_lines = breaks_lines(i, p, roles.a), n.b_lines = breaks_lines(i, p, roles.b);

@@ -30,7 +30,7 @@ Span<Row> all_rows();
 Span<Device> all_devices();
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
-    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, c_vector, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
+    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, stored_columns, c_vector, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
 };
 
 inline double ceil_div(double value, double step) { return std::ceil(value / step); }
@@ -63,6 +63,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double gathered = numbers.gathered;
     const double waves = numbers.waves;
     const double c_bytes = numbers.c_bytes;
+    const double stored_columns = numbers.stored_columns;
     const double c_vector = numbers.c_vector;
     const double groups = numbers.groups;
     const double sweep_groups = numbers.sweep_groups;
@@ -122,7 +123,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     // Bytes of a result; partial sums are float32.
     const double out_bytes = pick(split_k > 1.0, 4.0, c_bytes);
     // The busiest unit of a matrix product.
-    const double tiled = max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start + blocks * rows * columns * tile_taps * (out_bytes * write + store / c_vector);
+    const double tiled = max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start + blocks * rows * stored_columns * tile_taps * (out_bytes * write + store / c_vector);
     // A unit that sweeps a filter.
     const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / units + start;
     // The busiest unit.
