@@ -195,7 +195,7 @@ std::string set_tiles_without_taps(BwdDataArgs& a, int ndim) {
 }
 
 // Refuses sizes that exceed 31 bits; sets everything in `a` that does not depend on the split.
-std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
+std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim, int row_overlap) {
     int64 rows = a.images, positions = a.images, sub_gemms = 1;
     bool fits = true;
     for(int d = 0; d < ndim; ++d) {
@@ -211,7 +211,7 @@ std::string set_sizes(BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
     if(a.n > kMostRows || a.k > kMostRows || most_taps(a, ndim) * a.k_chunks > kMostRows)
         return refuse("k-tiles", "GEMM-K of " + number(a.k) + " channels and " + number(most_taps(a, ndim)) +
                                      " taps has too many tiles");
-    a.m_tiles = ceil_div(std::max(1, static_cast<int>(rows) - a.row_overlap), t.m_per_block - a.row_overlap);
+    a.m_tiles = ceil_div(std::max(1, static_cast<int>(rows) - row_overlap), t.m_per_block - row_overlap);
     a.n_tiles = ceil_div(a.n, t.n_per_block);
     a.sub_gemms = static_cast<int32>(sub_gemms);
     a.skips_taps = skips_taps(a, t, ndim) ? 1 : 0;
@@ -330,7 +330,9 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
         return reason;
     const int workgroups = compute_units * t.resident;
     plan.split_k = persistent_split_k(t, a, p, workgroups);
+    const int row_overlap = plan.units.row_overlap;
     plan.units = units_of(t, a, plan.split_k, workgroups);
+    plan.units.row_overlap = row_overlap;
     const TileSchedule& schedule = plan.units.schedule;
     if(int64{schedule.stream_k_tiles} * schedule.splits > kMostRows)
         return refuse("workspace-size", "split_k " + number(plan.split_k) + " makes too many units of work");
@@ -343,7 +345,7 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
 // Plans every family but halo.
 std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
     set_k_tiles(plan.args, t, p);
-    std::string reason = set_sizes(plan.args, t, ndim);
+    std::string reason = set_sizes(plan.args, t, ndim, plan.units.row_overlap);
     if(reason.empty())
         reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
     if(reason.empty() && t.transposes_weight && !t.sums_columns)

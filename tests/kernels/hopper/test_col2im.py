@@ -189,7 +189,7 @@ BUGS = {
     ),
     "tiles that share no rows": Bug(
         "load/bwd_data_view.hpp",
-        "(kSumsColumns<D> ? args.row_overlap : 0)",
+        "(kSumsColumns<D> ? units.row_overlap : 0)",
         "0",
         (),
         PROBLEMS["stem"],

@@ -51,7 +51,6 @@ struct BwdDataArgs {
     int32 tile_taps;           // of which a tile has several
     int32 tap_rows;            // rows of GEMM-K per tap in a tile: k_per_block / tile_taps
     int32 skips_taps;          // 1: tiles skip taps of the first dimension that meet padding in all of their rows
-    int32 row_overlap;         // rows that a tile has in common with the next: family col2im only
     int32 wei_c_bytes;         // bytes from one channel C to the next, where they are not last
 
     int64 out_group_bytes, out_image_bytes, out_stride_bytes[3];
@@ -109,6 +108,7 @@ struct BwdDataUnits {
     TileSchedule schedule;
     int32 first;              // first tile index of the schedule; after the last tile it continues with tile 0
     int32 tiles;              // of all sub-GEMMs
+    int32 row_overlap;        // rows that a tile has in common with the next: family col2im only
     int32 k_tiles_per_chunk;  // tiles of GEMM-K per sum of the matrix unit
     int32 sub_gemm_count;     // sub-GEMMs, including those without a tap
     Divider n_tiles, groups, m_tiles, all_sub_gemms;

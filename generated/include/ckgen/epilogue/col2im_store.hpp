@@ -85,7 +85,7 @@ private:
     CKGEN_DEVICE void write() const {
         const int vectors = columns_.stride * columns_.channels / width;
         const int first = columns_.by_vectors.quotient(id_);
-        const int begin = tile_.m_first > 0 ? args_.row_overlap : 0;
+        const int begin = tile_.m_first > 0 ? units_.row_overlap : 0;
         if(vectors <= D::block_size)
             write(id_ - first * vectors, begin + first, first < columns_.rows_at_once ? columns_.rows_at_once : 0);
         else

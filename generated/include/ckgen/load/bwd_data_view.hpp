@@ -94,7 +94,7 @@ struct BwdDataTile {
             m_tile = take_by(block, units.m_tiles, args.m_tiles);
             kind = block;
         }
-        tile.m_first = m_tile * (kTilePositions<D> - (kSumsColumns<D> ? args.row_overlap : 0));
+        tile.m_first = m_tile * (kTilePositions<D> - (kSumsColumns<D> ? units.row_overlap : 0));
         tile.count[0] = args.images;
         tile.without_taps = kind >= args.sub_gemms;
         tile.sub_gemm = tile.without_taps ? kind - args.sub_gemms : kind;
