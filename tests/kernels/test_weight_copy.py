@@ -179,7 +179,7 @@ def test_merged_groups_need_whole_vectors(library: Library) -> None:
     ("old", "new", "words", "problem"),
     [
         (
-            "place.column < tile.channels ? thread.template lds_load<uint32>(at) : 0",
+            "inside ? thread.template lds_load<uint32>(at) : 0",
             "thread.template lds_load<uint32>(at)",
             ("weight_copy.hpp",),
             COPIED,
@@ -191,8 +191,8 @@ def test_merged_groups_need_whole_vectors(library: Library) -> None:
             COPIED,
         ),
         (
-            "(row * args.channels + tile.first_channel) * args.taps + tile.first_tap; const char*",
-            "(row * args.channels + tile.first_channel) * args.taps; const char*",
+            "(row * args.channels - lacking + tile.first_channel) * args.taps + tile.first_tap; const char*",
+            "(row * args.channels - lacking + tile.first_channel) * args.taps; const char*",
             (),
             LONG,
         ),
