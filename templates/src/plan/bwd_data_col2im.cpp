@@ -95,7 +95,7 @@ std::string plan_columns(BwdDataPlan& plan, const BwdDataTraits& t, Problem& p) 
     if(filter_row > kMostRows)
         return refuse("tma-limits", "C * taps = " + number(filter_row) + " does not fit 31 bits");
     Col2im& c = plan.columns;
-    plan.units.row_overlap = static_cast<int32>(overlap);
+    c.row_overlap = static_cast<int32>(overlap);
     set_places(c, t, p);
     set_rows(c, t, p, row);
     c.columns = static_cast<int32>(c.rows * row);

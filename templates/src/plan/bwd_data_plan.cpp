@@ -329,9 +329,8 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
         return reason;
     const int workgroups = compute_units * t.resident;
     plan.split_k = persistent_split_k(t, a, p, workgroups);
-    const int row_overlap = plan.units.row_overlap;
     plan.units = units_of(t, a, plan.split_k, workgroups);
-    plan.units.row_overlap = row_overlap;
+    plan.units.row_overlap = plan.columns.row_overlap;
     const TileSchedule& schedule = plan.units.schedule;
     if(int64{schedule.stream_k_tiles} * schedule.splits > kMostRows)
         return refuse("workspace-size", "split_k " + number(plan.split_k) + " makes too many units of work");
@@ -344,7 +343,7 @@ std::string plan_units(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
 // Plans every family but halo.
 std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p, int ndim, int compute_units) {
     set_k_tiles(plan.args, t, p);
-    std::string reason = set_sizes(plan.args, t, ndim, plan.units.row_overlap);
+    std::string reason = set_sizes(plan.args, t, ndim, plan.columns.row_overlap);
     if(reason.empty())
         reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
     if(reason.empty() && t.transposes_weight && !t.sums_columns)

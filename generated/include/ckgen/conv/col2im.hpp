@@ -34,6 +34,7 @@ struct Col2im {
     int32 first_row;                  // input row that begins the first cell; not above 0
     int32 in_rows, in_columns;        // lengths of the input's last two dimensions
     int32 columns;                    // of the product: rows * taps * channels
+    int32 row_overlap;                // rows that a tile has in common with the next
     int32 weight_step, weight_row;    // elements from one tap j of the weight to the next, and of all
 };
 
