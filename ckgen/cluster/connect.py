@@ -12,6 +12,7 @@ from typing import Any
 
 import ckgen
 from ckgen.cluster.gpus import VARIABLES
+from ckgen.cluster.interrupt import kept_interrupts
 from ckgen.cluster.pool import Here, Pool
 from ckgen.cluster.work import Answer, Request, Work
 from ckgen.errors import CkgenError, Diagnostic
@@ -39,12 +40,12 @@ def pool_of(
         finally:
             here.close()
         return
-    with connected(where, hands=hands) as client:
+    with kept_interrupts() as check, connected(where, hands=hands) as client:
         from ckgen.cluster.dask_pool import DaskPool
 
         if work.alone:
             _refuse_shared_gpus(client, platform)
-        pool = DaskPool(client, work)
+        pool = DaskPool(client, work, check)
         try:
             yield pool
         finally:

@@ -44,10 +44,13 @@ class _Flight(Generic[Item]):
 
 
 class DaskPool(Generic[Request, Answer]):
-    """The workers of a dask cluster with an open work. Raise CkgenError if a worker must not take part."""
+    """The workers of a dask cluster with an open work. Raise CkgenError if a worker must not take part.
 
-    def __init__(self, client: Client, work: Work[Request, Answer]) -> None:
-        self._client, self._token = client, uuid4().hex
+    ``check`` is called again and again while the pool waits; what it raises ends the wait.
+    """
+
+    def __init__(self, client: Client, work: Work[Request, Answer], check: Callable[[], None] = lambda: None) -> None:
+        self._client, self._token, self._check = client, uuid4().hex, check
         self._lock, self._busy = threading.Lock(), Counter[str]()
         try:
             client.register_plugin(WorkPlugin(self._token, ckgen.__version__, work))
@@ -153,6 +156,7 @@ class DaskPool(Generic[Request, Answer]):
 
     def workers(self) -> dict[str, int]:
         """The number of threads of each worker."""
+        self._check()
         try:
             return dict(self._client.nthreads())
         except _GONE as error:

@@ -150,7 +150,8 @@ class Hopper(BulkCopy):
     def fills(self, instance: Fields, problem: ConvProblem, tensor: TensorName, vector: int) -> bool:
         """As for every family; with single elements of the input, or its positions side by side, the weight is copied
         where its vectors do not fit. An output that is operand B is also filled with zeros by TMA, or copied."""
-        copied = tensor == instance.b_tensor == "wei" and (instance.c_vector == 1 or not instance.channels_last)
+        always = self.copied_units(instance)[1] < 0 or instance.c_vector == 1 or not instance.channels_last
+        copied = tensor == instance.b_tensor == "wei" and always
         return copied or (instance.exchange and tensor == "out") or super().fills(instance, problem, tensor, vector)
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:

@@ -63,6 +63,22 @@ def test_each_worker_has_its_own_environment(client: Any) -> None:
     assert sorted(client.run(os.getenv, "CKGEN_HAND").values()) == ["0", "1"]
 
 
+def test_what_the_check_raises_ends_the_wait(client: Any, tmp_path: Path) -> None:
+    interrupted = threading.Event()
+
+    def check() -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+
+    pool = DaskPool(client, Squares(tmp_path), check)
+    answers = spread(pool, list(range(40)))
+    assert next(answers)
+    interrupted.set()
+    with pytest.raises(KeyboardInterrupt):
+        list(answers)
+    pool.close()
+
+
 def test_an_item_without_a_request_is_skipped(client: Any, tmp_path: Path) -> None:
     def even(item: int) -> int | None:
         return None if item % 2 else item

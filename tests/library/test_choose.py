@@ -23,6 +23,7 @@ from ckgen.operations.operation import OPERATIONS, Operation
 from ckgen.problems.sets import load_problems
 from ckgen.selection.candidates import Choice, chain
 from ckgen.selection.measured import MeasuredProblem, Table, load_tables
+from ckgen.selection.takes import takes
 from ckgen.spec.expand import expand_document
 from ckgen.text import source
 from tests.conftest import StubMaker
@@ -95,6 +96,16 @@ def test_cpp_and_python_agree(
 ) -> None:
     layout = operation.layouts[problem.ndim - 1 + (0 if last else 3)]
     assert_same(host_library, problem, dtype, layout, arch)
+
+
+@settings(max_examples=200)
+@given(problem=problems)
+def test_without_a_library_no_instance_is_left_out_that_it_would_run(
+    host_library: Library, problem: ConvProblem
+) -> None:
+    for name in host_library.names:
+        if SPEC[name].ndim == problem.ndim and host_library.unsupported_reason(name, problem) is None:
+            assert takes(SPEC[name], problem), name
 
 
 @settings(max_examples=100)
