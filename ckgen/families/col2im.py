@@ -13,7 +13,7 @@ from ckgen.conv.problem import ConvProblem
 from ckgen.families.bulk_copy import in_units
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
-from ckgen.families.hopper import REASONS, SWIZZLE_BYTES, Hopper, derived
+from ckgen.families.hopper import CORNERS, REASONS, SWIZZLE_BYTES, Hopper, derived
 from ckgen.families.hopper_rules import RULES
 from ckgen.families.rule import Rule
 from ckgen.families.tile_cost import Code, Work
@@ -75,7 +75,9 @@ class Col2im(Hopper):
             return False
         reach = (problem.filter[-1] - 1) * problem.dilations[-1] // problem.strides[-1]
         fits = problem.filter[-1] * problem.c <= instance.n_per_block and reach <= instance.m_per_block // 2
-        return fits and super().takes(instance, self.counted(instance, problem))
+        seen = self.counted(instance, problem)
+        after = abs(seen.input[-1] - problem.output[-1])  # cells after the output's last position, or the reverse
+        return fits and after <= CORNERS[problem.ndim - 1] and super().takes(instance, seen)
 
     def splits(self, operation: str) -> bool:
         return False

@@ -12,6 +12,7 @@ from math import prod
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.layout import LAYOUTS, TensorName
 from ckgen.conv.problem import ConvProblem
+from ckgen.conv.sub_gemms import split_axis, tilde
 from ckgen.families.bulk_copy import (
     BLOCK_SIZE,
     C_BYTES,
@@ -40,6 +41,7 @@ STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes per stage: full and empty
 WEIGHT_ELEMENTS = 64 * 1024  # of a stationary B: 128 KiB
 COPY_BYTES = 16  # the unit in which TMA addresses memory
 MOST_COPY_STRIDE = 8
+MOST_SUB_GEMMS = 8  # tensor maps of the output among a kernel's arguments
 BLOCK_COLUMNS = 8  # neighbouring columns that a warpgroup stores together
 COPY_STEP_BYTES = 32  # of output channels, which backward data multiplies per step
 ROW_BYTES = 128  # of a swizzled row
@@ -155,17 +157,44 @@ class Hopper(BulkCopy):
         return copied or (instance.exchange and tensor == "out") or super().fills(instance, problem, tensor, vector)
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
-        """True if tensor maps in im2col order can describe the problem."""
-        corner, farthest = CORNERS[problem.ndim - 1], FARTHEST_TAPS[problem.ndim - 1]
-        reaches = [(taps - 1) * dilation for taps, dilation in zip(problem.filter, problem.dilations, strict=True)]
-        if max(reaches) > farthest or max((*problem.left_pads, *problem.right_pads, *reaches)) > corner:
-            return False
+        """True if tensor maps in im2col order can describe the problem; backward data has one for each sub-GEMM."""
         step = COPY_BYTES // instance.elem_bytes
         if not instance.channels_last:
             return prod(problem.output) % step == 0
         if instance.a_k_major:
-            return problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
-        return max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
+            steps = problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
+            return steps and _walks_output(problem)
+        fits = max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
+        return fits and _walks_input(problem)
+
+
+def _is_walk(ndim: int, lowest: int, highest: int, reach: int) -> bool:
+    """True if a tensor map can describe corners so far from those of the image, and a tap so far from the first."""
+    return max(abs(lowest), abs(highest)) <= CORNERS[ndim - 1] and reach <= FARTHEST_TAPS[ndim - 1]
+
+
+def _walks_output(problem: ConvProblem) -> bool:
+    """True if there are maps of the output for the sub-GEMMs of backward data."""
+    apart = (tilde(*steps) for steps in zip(problem.strides, problem.dilations, strict=True))
+    if prod(min(one, edge) for one, edge in zip(apart, problem.filter, strict=True)) > MOST_SUB_GEMMS:
+        return False
+    sizes = (problem.input, problem.filter, problem.strides, problem.dilations, problem.left_pads)
+    for length, *axis in zip(problem.output, *sizes, strict=True):
+        for seen in split_axis(*axis).classes:
+            reach = seen.shift * (seen.taps.count - 1)
+            lowest = seen.origin - reach
+            if not _is_walk(problem.ndim, lowest, lowest + seen.positions.count - length, reach):
+                return False
+    return True
+
+
+def _walks_input(problem: ConvProblem) -> bool:
+    """True if there is a map of the input for all taps of backward weight."""
+    for d, (taps, dilation, pad) in enumerate(zip(problem.filter, problem.dilations, problem.left_pads, strict=True)):
+        highest = (problem.output[d] - 1) * problem.strides[d] - pad - problem.input[d] + 1
+        if not _is_walk(problem.ndim, -pad, highest, (taps - 1) * dilation):
+            return False
+    return True
 
 
 def _weight_units(shape: Shape) -> tuple[int, int, int]:

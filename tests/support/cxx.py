@@ -7,12 +7,13 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ckgen.conv.dtypes import element_of
+from ckgen.conv.dtypes import Element, element_of
 from ckgen.conv.encoding import decode, encode
-from ckgen.conv.layout import to_logical, to_physical
+from ckgen.conv.layout import TENSORS, to_logical, to_physical
 from ckgen.conv.problem import ConvProblem
 from ckgen.elementwise.function import Function
 from ckgen.generate.command import GenerateCommand
@@ -22,6 +23,7 @@ from ckgen.instance.instance import Instance
 from ckgen.library.d_tensors import d_slots
 from ckgen.library.library import Library
 from ckgen.operations.operation import OPERATIONS
+from ckgen.selection.takes import takes
 from ckgen.verify.run_tensors import make_data
 from tests.support.objects import Failed, compiled
 
@@ -113,11 +115,13 @@ def shared_library(library: Path, sources: Sequence[Path], include: Sequence[Pat
 
 
 def run_instance(
-    library: Library, name: str, problem: ConvProblem, split_k: int = 1, *, in_place: bool = False
+    library: Library, name: str, problem: ConvProblem, split_k: int = 1, *, in_place: bool = False, gap: int = 0
 ) -> None:
     """Run an instance on random data into a poisoned result and compare with the float64 reference. With ``in_place``,
-    its D tensor is the result itself."""
+    its D tensor is the result itself. in and out are the first elements of rows with ``gap`` more, which are NaN: no
+    result may depend on them, and a run must not write them."""
     instance, function = library.instance(name), library.function_of(name)
+    assert takes(instance, problem), f"{name} runs {problem}, and ckgen.select without a library would leave it out"
     written = OPERATIONS[instance.operation].written
     data = make_data(problem, instance.dtype, 7, instance.operation, function)
     element = element_of(instance.dtype, written)
@@ -128,7 +132,31 @@ def run_instance(
     ds = [np.ascontiguousarray(data.d_array(i, slot)) for i, slot in enumerate(d_slots(instance, function))]
     poisoned = encode(np.full(problem.shape(written, instance.layout), np.nan), element)
     arrays[written] = ds[0] if in_place else poisoned
-    operands = arrays["in"], arrays["wei"], arrays["out"]
+    wide = {
+        tensor: _widened(array, element_of(instance.dtype, tensor), instance.layout, 0 if tensor == "wei" else gap)
+        for tensor, array in arrays.items()
+    }
+    operands = (_first_of(wide[tensor], arrays[tensor].shape) for tensor in TENSORS)
     library.run(name, problem, *operands, ds=ds, scalars=data.scalars, split_k=split_k)
-    error = np.abs(decode(arrays[written], element).transpose(to_logical(written, instance.layout)) - data.expected)
-    assert (error <= data.allowance(element)).all(), (name, problem, split_k, error.max())
+    results = _first_of(wide[written], arrays[written].shape)
+    error = np.abs(decode(results, element).transpose(to_logical(written, instance.layout)) - data.expected)
+    assert (error <= data.allowance(element)).all(), (name, problem, split_k, gap, error.max())
+    beside = decode(wide[written], element)[..., wide[written].shape[-1] - gap :] if written != "wei" else np.empty(0)
+    assert np.isnan(beside).all(), (name, problem, split_k, gap, "elements beside the result were written")
+
+
+def _widened(array: Any, element: Element, layout: str, gap: int) -> Any:
+    """Rows with ``gap`` more elements, which are NaN; the array itself for none. A row has the channels of all groups
+    where these are side by side."""
+    if gap == 0:
+        return array
+    rows = array.reshape(*array.shape[:-2], -1) if layout.endswith(("GC", "GK")) else array
+    return np.concatenate([rows, encode(np.full((*rows.shape[:-1], gap), np.nan), element)], axis=-1)
+
+
+def _first_of(wide: Any, shape: tuple[int, ...]) -> Any:
+    """The array of this shape at the beginning of each row."""
+    if wide.shape == shape:
+        return wide
+    length = shape[-1] if len(wide.shape) == len(shape) else shape[-2] * shape[-1]
+    return wide[..., :length].reshape(shape)

@@ -1,12 +1,14 @@
-"""Problems drawn at random for an instance of a library."""
+"""Problems drawn at random for an instance of a library, and gaps between the rows of their tensors."""
 
 from __future__ import annotations
 
 import random
 
+from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_WEIGHT
 
 
 def draw(library: Library, instance: Instance, rng: random.Random) -> ConvProblem:
@@ -30,3 +32,13 @@ def draw(library: Library, instance: Instance, rng: random.Random) -> ConvProble
         )
         if library.unsupported_reason(instance.name, problem) is None:
             return problem
+
+
+def gap(instance: Instance, problem: ConvProblem, rng: random.Random) -> int:
+    """Elements that follow the channels of all groups at each position of in and out, as in a slice of a wider tensor: none, 16
+    bytes, or so many that positions of out are lines of 128 bytes."""
+    if not LAYOUTS[instance.layout].channels_last:
+        return 0
+    vector = max(instance.a_vector, instance.b_vector) if instance.operation == BWD_WEIGHT else instance.c_vector
+    line = -problem.groups * problem.k % (128 // instance.elem_bytes)
+    return rng.choice([0, 16 // instance.elem_bytes, line if line % vector == 0 else 0])

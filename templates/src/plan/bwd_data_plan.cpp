@@ -363,6 +363,10 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     plan.reason = problem_reason(t, own, given, at);
     if(!plan.reason.empty())
         return plan;
+    if(t.sums_columns || copies_weight(t, own))
+        plan.reason = check_weight_copy(own);
+    if(!plan.reason.empty())
+        return plan;
     if(copies_weight(t, own)) {
         const int vector = t.tma ? 128 / t.elem_bytes : t.b_vector;  // columns outside a tensor take TMA longer
         plan.weight_copy = weight_copy_args(own, t.elem_bytes, vector, channels_last(t.order.wei, own.ndim));

@@ -18,7 +18,7 @@ from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, LibraryError
 from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, header, link, run_instance, source, write_tree
-from tests.support.drawn import draw
+from tests.support.drawn import draw, gap
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
 from tests.support.sweep.sampled import every_third
@@ -154,7 +154,15 @@ def test_random_problems_are_right_with_few_and_many_splits(library: Library, se
     for instance in ALL:
         problem = draw(library, instance, rng)
         for split_k in (rng.randint(1, 7), rng.randint(8, 20)):
-            run_instance(library, instance.name, problem, split_k)
+            run_instance(library, instance.name, problem, split_k, gap=gap(instance, problem, rng))
+
+
+@pytest.mark.parametrize("k", [24, 32, 40])
+@pytest.mark.parametrize("instance", [TMA, STATIONARY, TF32, EXCHANGED, ODD], ids=lambda one: one.name)
+def test_channels_after_those_of_a_slice_are_not_read(library: Library, instance: Instance, k: int) -> None:
+    """Positions that are 128 bytes apart are not a copy with zeros after the channels."""
+    problem = make_problem(batch=1, k=k, c=64, filter=[3, 3], input=[5, 6], pad=1)
+    run_instance(library, instance.name, problem, gap=-k % (128 // instance.elem_bytes))
 
 
 def test_tf32_copies_the_weight_and_the_output_only_where_it_must(library: Library) -> None:

@@ -17,6 +17,7 @@ from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library, UnsupportedProblem
 from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
+from tests.support.drawn import gap
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.sweep.sampled import every_third
 
@@ -67,7 +68,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 @pytest.mark.parametrize("seed", range(8))
 def test_random_problems_are_right(library: Library, name: str, seed: int) -> None:
     library.configure_host(seed=seed)
-    run_instance(library, name, draw(library.instance(name), random.Random(f"{name} {seed}")))
+    instance, rng = library.instance(name), random.Random(f"{name} {seed}")
+    problem = draw(instance, rng)
+    run_instance(library, name, problem, gap=gap(instance, problem, rng))
 
 
 # Wide rows in parts, tall images in bands, and small images together: more tiles than workgroups or stages.

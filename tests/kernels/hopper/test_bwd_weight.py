@@ -16,7 +16,7 @@ from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library, UnsupportedProblem
 from tests.support.cxx import CHECKED, header, link, run_instance, source, write_tree
-from tests.support.drawn import draw
+from tests.support.drawn import draw, gap
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
 from tests.support.sweep.sampled import every_third
@@ -136,7 +136,7 @@ def test_random_problems_are_right_with_few_and_many_splits(library: Library, se
     for instance in TMA_ALL:
         problem = draw(library, instance, rng)
         for split_k in (rng.randint(1, 7), rng.randint(8, 20)):
-            run_instance(library, instance.name, problem, split_k)
+            run_instance(library, instance.name, problem, split_k, gap=gap(instance, problem, rng))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -13,11 +13,11 @@ import pytest
 
 from ckgen.conv.columns import with_columns
 from ckgen.conv.problem import ConvProblem, make_problem
-from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
+from tests.support.drawn import gap
 from tests.support.planted_bugs import Bug, check_bug
 
 pytestmark = pytest.mark.compiles
@@ -59,6 +59,7 @@ PROBLEMS = {
     "wide pads": make_problem(batch=2, k=24, c=3, filter=[3, 3], input=[6, 7], pad=[5, 4], right_pad=[4, 6]),
     "groups": make_problem(groups=3, batch=2, k=48, c=2, filter=[3, 3], input=[9, 11], stride=2, pad=1),
     "odd output channels": make_problem(batch=2, k=37, c=3, filter=[3, 3], input=[9, 11], pad=1),
+    "dilation of one tap": make_problem(batch=2, k=24, c=3, filter=[1, 1], input=[9, 7], dilation=[2, 1 << 24]),
     "tiny": make_problem(batch=1, k=5, c=3, filter=[3, 3], input=[1, 2], pad=1),
     "point": make_problem(batch=1, k=1, c=1, filter=[1, 1], input=[1, 1]),
     "sound": make_problem(groups=2, batch=3, k=32, c=1, filter=[10], input=[301], stride=5),
@@ -81,10 +82,10 @@ def test_problems_of_few_input_channels_are_right(library: Library, name: str) -
     taken = [i for i in instances if library.unsupported_reason(i.name, problem) is None]
     assert len(taken) >= len(instances) - 3
     for turn, instance in enumerate(taken):
-        assert FAMILIES["col2im"].takes(instance, problem), instance.name
         library.configure_host(seed=turn)
         for split_k in (1, 5, -1):
             run_instance(library, instance.name, problem, split_k)
+        run_instance(library, instance.name, problem, gap=gap(instance, problem, random.Random(turn)))
 
 
 def drawn(instance: Instance, rng: random.Random) -> ConvProblem:
@@ -120,7 +121,7 @@ def test_random_problems_are_right(library: Library, seed: int) -> None:
         for _ in range(6):
             problem = drawn(instance, rng)
             if library.unsupported_reason(instance.name, problem) is None:
-                run_instance(library, instance.name, problem)
+                run_instance(library, instance.name, problem, gap=gap(instance, problem, rng))
                 ran += 1
     assert ran > 40
 
@@ -145,6 +146,24 @@ def test_other_problems_are_refused(library: Library, fields: dict[str, object],
     problem = make_problem(**{**sizes, **fields})  # type: ignore[arg-type]
     reason = library.unsupported_reason(SMALL.name, problem)
     assert reason is not None and words in reason
+
+
+@pytest.mark.parametrize("instance", [VOLUME, VOLUME_TF32], ids=lambda one: one.dtype)
+def test_a_weight_too_large_to_copy_is_refused(library: Library, instance: Instance) -> None:
+    huge = [1 << 17, 1 << 14, 1]
+    problem = make_problem(batch=1, k=8, c=4, filter=huge, input=huge)
+    reason = library.unsupported_reason(instance.name, problem)
+    assert reason is not None and "[workspace-size] C * taps = 8589934592 of a weight to copy" in reason
+    problem = make_problem(batch=1, k=1, c=1, filter=[1 << 27, 1], input=[1 << 27, 1])
+    reason = library.unsupported_reason(COL2IM.name, problem)
+    assert reason is not None and "a row of the weight's copy has 8589934592 elements" in reason
+
+
+@pytest.mark.parametrize("k", [24, 32, 40])
+@pytest.mark.parametrize("instance", [COL2IM, SMALL, TF32], ids=lambda one: one.dtype)
+def test_channels_after_those_of_a_slice_are_not_read(library: Library, instance: Instance, k: int) -> None:
+    problem = make_problem(batch=1, k=k, c=3, filter=[3, 3], input=[5, 6], pad=1)
+    run_instance(library, instance.name, problem, gap=-k % (128 // instance.elem_bytes))
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -16,6 +16,7 @@ from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library, UnsupportedProblem
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
+from tests.support.drawn import gap
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.sweep.sampled import every_third
 
@@ -70,7 +71,9 @@ def test_random_problems_are_right(library: Library, name: str, seed: int) -> No
     rng = random.Random(f"{name} {seed}")
     library.configure_host(seed=seed)
     for split_k in (1, 2, 5, -1):
-        run_instance(library, name, draw(library.instance(name), rng), split_k)
+        instance = library.instance(name)
+        problem = draw(instance, rng)
+        run_instance(library, name, problem, split_k, gap=gap(instance, problem, rng))
 
 
 @pytest.mark.parametrize(
