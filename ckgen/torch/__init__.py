@@ -26,10 +26,11 @@ from ckgen.torch import patching as torch_patch
 from ckgen.torch.autograd import one_gradient
 from ckgen.torch.call import Edges, convolve, spread, whole
 from ckgen.torch.demand import ON_DEMAND, on_demand
+from ckgen.torch.enabled import Enabled, disable
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
 from ckgen.torch.patching import Patched, unpatch
-from ckgen.torch.process import Enabled, Planner, disable
+from ckgen.torch.process import Planner
 from ckgen.torch.require import torch
 from ckgen.torch.strides import gap_free, readable
 

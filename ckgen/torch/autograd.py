@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,8 +25,10 @@ from ckgen.torch.require import torch
 
 forward_ad: Any = importlib.import_module("torch.autograd.forward_ad")
 _single_level: Any = importlib.import_module("torch._functorch.utils").enable_single_level_autograd_function
+_Devices: Any = importlib.import_module("torch.utils._device").DeviceContext
 _transformed = torch._C._are_functorch_transforms_active
 _TENSORS = torch.Tensor, torch.nn.Parameter
+_USUAL = torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl
 
 
 def _keys(*names: str) -> int:
@@ -48,8 +51,27 @@ def is_plain(input: Any, weight: Any) -> bool:
         and not _transformed()
         and forward_ad._current_level < 0
         and torch._C._len_torch_dispatch_stack() == 0
-        and torch._C._len_torch_function_stack() == 0
+        and _only_devices()
     )
+
+
+def _only_devices() -> bool:
+    """True if the active modes of torch functions, if any, only set the device of new tensors."""
+    modes = map(torch._C._get_function_stack_at, range(torch._C._len_torch_function_stack()))
+    return all(isinstance(mode, _Devices) for mode in modes)
+
+
+def has_own_rules(tensor: Any) -> bool:
+    """True for an argument that PyTorch's own function must see: a class that overrides it, or that distributes it."""
+    kind = type(tensor)
+    if kind in _TENSORS:
+        return False
+    if not isinstance(tensor, torch.Tensor):
+        return True
+    distributed = sys.modules.get("torch.distributed.tensor")
+    if distributed is not None and isinstance(tensor, distributed.DTensor):
+        return True
+    return getattr(kind.__torch_function__, "__func__", kind.__torch_function__) not in _USUAL
 
 
 def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy) -> Any:

@@ -30,6 +30,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
@@ -194,7 +195,8 @@ std::tuple<Tensor, Tensor> execute(const Plan& plan, const Tensor& grad_output, 
             out = copied(grad_output, step.copies[0], step);
         form = &step.copies[0];
         const Tensor other = copied(at == 0 ? weight : input, step.copies[1], step);
-        void* addresses[3] = {other.data_ptr(), other.data_ptr(), out.data_ptr()};
+        void* const read = const_cast<void*>(other.const_data_ptr());
+        void* addresses[3] = {read, read, const_cast<void*>(out.const_data_ptr())};
         const Tensor& like = at == 0 ? input : weight;
         const auto type = at == 0 ? input.scalar_type() : weight_type;
         found[at] = compute(step, addresses, at, like.sizes(), type, workspace.get(), out);
@@ -210,7 +212,13 @@ std::tuple<Tensor, Tensor> execute_words(const Tensor& grad_output, const Tensor
 // ---- in place of aten::convolution_backward ----
 
 std::atomic<int64_t> everywhere{0};  // the planner of all calls; 0: none
-thread_local int64_t marked = 0;     // the planner of the node that this thread runs; 0: none
+// The planner, or 0, of a node that this thread is about to run, and that may fail before it calls the kernel.
+struct Mark {
+    int64_t planner = 0;
+    const torch::autograd::Node* node = nullptr;
+    uint64_t sequence = 0;
+};
+thread_local Mark marked;
 thread_local bool planning = false;  // the planner times PyTorch's own gradients
 
 struct Hash {
@@ -228,11 +236,20 @@ constexpr size_t kMostPlans = 1 << 16;  // dynamic shapes: start again beyond th
 
 void add(Words& key, IntArrayRef values) { key.insert(key.end(), values.begin(), values.end()); }
 
+// True if convolutions may round float32 to tf32. Versions of PyTorch name the operator in different types, or not.
+template <class... Name>
+bool rounds(const at::Context& context, bool (at::Context::*tells)(Name...) const) {
+    if constexpr((std::is_same_v<Name, const std::string&> && ...))
+        return (context.*tells)(Name("conv")...);
+    else
+        return (context.*tells)(Name::value_type::CONV...);
+}
+
 // Everything that a plan depends on. Switches of PyTorch count too: they change how fast PyTorch itself is.
 void make_key(Words& key, int64_t planner, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
               IntArrayRef dilation, int64_t groups, int64_t wanted) {
     const auto& context = at::globalContext();
-    const int64_t switches = context.allowTF32CuDNN() | context.benchmarkCuDNN() << 1 |
+    const int64_t switches = rounds(context, &at::Context::allowTF32CuDNN) | context.benchmarkCuDNN() << 1 |
                              context.deterministicCuDNN() << 2 | context.deterministicAlgorithms() << 3;
     key.clear();
     add(key, {planner, tensors[0].dim(), wanted, switches, groups, static_cast<int64_t>(tensors[0].scalar_type()),
@@ -242,7 +259,7 @@ void make_key(Words& key, int64_t planner, const Tensor (&tensors)[3], IntArrayR
     for(const Tensor& tensor : tensors) {
         add(key, tensor.sizes());
         add(key, tensor.strides());
-        key.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(tensor.data_ptr()) & 15));
+        key.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) & 15));
     }
 }
 
@@ -304,62 +321,49 @@ Gradients convolution_backward(const Tensor& grad_output, const Tensor& input, c
         return at::native::convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
                                                 transposed, output_padding, groups, wanted);
     };
-    const int64_t own = std::exchange(marked, 0);  // if this throws, no later call finds it
-    const int64_t planner = own != 0 ? own : everywhere.load();
+    const Mark own = std::exchange(marked, {});
+    const auto node = torch::autograd::get_current_node();
+    const bool mine = own.node != nullptr && node.get() == own.node && node->sequence_nr() == own.sequence;
+    const int64_t planner = mine ? own.planner : everywhere.load();
     if(planner == 0 || !is_ours(grad_output, input, weight, transposed, mask))
         return by_pytorch(mask);
     const Tensor tensors[3] = {grad_output, input, weight};
     const auto plan = find(planner, tensors, stride, padding, dilation, groups, mask[0] | mask[1] << 1);
-    if(plan == nullptr)
-        return by_pytorch(mask);
-    const bool data = plan->steps[0].kind != Step::Absent, step = plan->steps[1].kind != Step::Absent;
-    if(!data && !step)
+    const auto has = [&](int at) { return plan != nullptr && plan->steps[at].kind != Step::Absent; };
+    if(!has(0) && !has(1))
         return by_pytorch(mask);
     Gradients found;
-    std::array<bool, 3> rest{mask[0] && !data, mask[1] && !step, false};
+    std::array<bool, 3> rest{mask[0] && !has(0), mask[1] && !has(1), false};
     if(rest[0] || rest[1]) {
         rest[2] = mask[2];
         found = by_pytorch(rest);
     } else if(mask[2]) {
-        Words dims{0};
-        for(int64_t d = 2; d < grad_output.dim(); ++d)
-            dims.push_back(d);
+        Words dims(grad_output.dim() - 1);  // 0, 2, 3 and so on
+        std::iota(dims.begin() + 1, dims.end(), 2);
         std::get<2>(found) = at::sum(grad_output, dims);
     }
     const auto ours = execute(*plan, grad_output, input, weight, weight.scalar_type());
-    if(data)
-        std::get<0>(found) = std::get<0>(ours);
-    if(step)
-        std::get<1>(found) = std::get<1>(ours);
-    return found;
+    return {has(0) ? std::get<0>(ours) : std::get<0>(found), has(1) ? std::get<1>(ours) : std::get<1>(found),
+            std::get<2>(found)};
 }
 
-// Hooks around the node of a convolution: its call of aten::convolution_backward asks the node's planner.
+// A hook before the node of a convolution: its call of aten::convolution_backward asks the node's planner.
 struct Before : torch::autograd::FunctionPreHook {
-    explicit Before(int64_t planner) : planner_(planner) {}
+    explicit Before(Mark mark) : mark_(mark) {}
     torch::autograd::variable_list operator()(const torch::autograd::variable_list& gradients) override {
-        marked = planner_;
+        marked = mark_;
         return gradients;
     }
     // Compiled autograd traces the node without its hooks: PyTorch then computes these gradients.
     void compiled_args(torch::dynamo::autograd::CompiledNodeArgs&) const override {}
-    int64_t planner_;
-};
-struct After : torch::autograd::FunctionPostHook {
-    torch::autograd::variable_list operator()(const torch::autograd::variable_list& results,
-                                              const torch::autograd::variable_list&) override {
-        marked = 0;
-        return results;
-    }
-    void compiled_args(torch::dynamo::autograd::CompiledNodeArgs&) const override {}
+    Mark mark_;
 };
 
 void mark(const Tensor& output, int64_t planner) {
     const auto& node = output.grad_fn();
     if(node == nullptr || node->name() != "ConvolutionBackward0")
         return;
-    node->add_pre_hook(std::make_unique<Before>(planner));
-    node->add_post_hook(std::make_unique<After>());
+    node->add_pre_hook(std::make_unique<Before>(Mark{planner, node.get(), node->sequence_nr()}));
 }
 
 std::unique_ptr<torch::Library> replaced[2];  // on CPU and GPU
@@ -380,11 +384,10 @@ TORCH_LIBRARY_IMPL(ckgen, Autograd, library) { library.impl("mark", mark); }
 // Lets a planner plan all backward convolutions of this process; 0: none.
 extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t planner) { everywhere.store(planner); }
 
-// Replaces aten::convolution_backward on CPUs (0) or GPUs (1), so that planners are asked; or gives it back to PyTorch.
-extern "C" __attribute__((visibility("default"))) void ckgen_torch_replace(int32_t on_gpu, int32_t by_ours) {
+// Replaces aten::convolution_backward on CPUs (0) or GPUs (1), so that planners are asked. Without one, PyTorch's own
+// runs: the dispatcher's table must not change back, because other threads may be reading it.
+extern "C" __attribute__((visibility("default"))) void ckgen_torch_replace(int32_t on_gpu) {
     auto& library = replaced[on_gpu];
-    if(by_ours == 0)
-        return library.reset();
     if(library != nullptr)
         return;
     class : public c10::WarningHandler {  // PyTorch warns of every kernel that is replaced, which is wanted here

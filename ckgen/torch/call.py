@@ -4,13 +4,12 @@ PyTorch's.
 
 from __future__ import annotations
 
-import importlib
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 from ckgen.conv.dtypes import DTYPES
-from ckgen.torch.autograd import conv
+from ckgen.torch.autograd import conv, has_own_rules
 from ckgen.torch.operators import Policy
 from ckgen.torch.require import torch
 
@@ -19,7 +18,6 @@ Edges = int | Sequence[int]
 _TYPES = frozenset(
     getattr(torch, dtype.element("out").torch) for dtype in DTYPES.values() if not dtype.element("out").integer
 )
-_ExpandedWeight: Any = importlib.import_module("torch.nn.utils._expanded_weights").ExpandedWeight
 _INTEGERS = int, torch.SymInt
 _SEQUENCES = tuple, list, Sequence  # a check of Sequence alone would take longer
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
@@ -36,10 +34,12 @@ def convolve(
     policy: Policy,
 ) -> Any:
     """The convolution. PyTorch computes it with its own gradients for types and devices that no library has, for
-    gradients per image in one pass (call_for_per_sample_grads), and if the arguments are wrong, so that its own
-    function reports the error."""
-    if isinstance(weight, _ExpandedWeight):
-        return _BY_PYTORCH[len(weight.shape) - 2](input, weight, bias, stride, padding, dilation, groups)
+    classes with their own convolution (as those of gradients per image in one pass, call_for_per_sample_grads), for
+    an export to ONNX, and if the arguments are wrong, so that its own function reports the error."""
+    given = (input, weight) if bias is None else (input, weight, bias)
+    if any(map(has_own_rules, given)) or torch.onnx.is_in_onnx_export():
+        ndim = len(weight.shape) - 2 if isinstance(weight, torch.Tensor) else 2
+        return _BY_PYTORCH.get(ndim, torch.conv2d)(input, weight, bias, stride, padding, dilation, groups)
     ndim, kind, tensors = weight.dim() - 2, input.device.type, (input, weight, bias)
     known = ndim in _BY_PYTORCH and kind in ("cpu", "cuda") and 0 <= weight.dim() - input.dim() <= 1
     if known and torch.is_autocast_enabled(kind):

@@ -15,10 +15,11 @@ from ckgen.library.c_api import LibraryError
 from ckgen.torch.autograd import is_plain
 from ckgen.torch.call import convolve
 from ckgen.torch.demand import ON_DEMAND, on_demand
+from ckgen.torch.enabled import register
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
 from ckgen.torch.plan import HELP
-from ckgen.torch.process import Planner, register
+from ckgen.torch.process import Planner
 from ckgen.torch.require import torch
 
 _parametrize: Any = importlib.import_module("torch.nn.utils.parametrize")

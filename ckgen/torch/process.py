@@ -1,12 +1,7 @@
-"""Compute all backward convolutions of the process by libraries: ``enable`` and ``disable``.
-
-The binding replaces the dispatcher's kernel of aten::convolution_backward. PyTorch's autograd, autocast, torch.compile
-and CUDA graphs are unchanged: they call this operator as before. The binding asks ``_plan`` here once per problem.
-"""
+"""Plans for the backward convolutions of a process: which gradients a library computes, and with which instance."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import threading
@@ -20,12 +15,21 @@ from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.torch.candidates import Candidate, Gradient, words
 from ckgen.torch.merged import Merged
-from ckgen.torch.native import binding
-from ckgen.torch.operators import LIBRARY
 from ckgen.torch.plan import Plan
 from ckgen.torch.request import Request, Seen
 from ckgen.torch.require import torch
-from ckgen.torch.tuned import GAIN, Choices, Kept, agrees, apart_by_rounding, choices_path, fastest, poison, worth
+from ckgen.torch.tuned import (
+    Choices,
+    Kept,
+    agrees,
+    apart_by_rounding,
+    choices_path,
+    fastest,
+    poison,
+    random_like,
+    tells,
+    worth,
+)
 
 TRIED = 32  # instances per gradient that are timed
 
@@ -66,9 +70,13 @@ class Planner:
             return []
         if (device.type == "cuda") != self.on_gpu:
             return words(_NOTHING)
-        with self._lock, torch.no_grad():
-            ours = [may and wanted >> at & 1 for at, may in enumerate(self.gradients)]
-            found = [self._gradient(tensors, geometry, at) if ours[at] else None for at in (0, 1)]
+        ours = [may and wanted >> at & 1 for at, may in enumerate(self.gradients)]
+        try:
+            with self._lock, torch.no_grad():
+                found = [self._gradient(tensors, geometry, at) if ours[at] else None for at in (0, 1)]
+        except torch.OutOfMemoryError:  # a comparison needs several gradients at a time; PyTorch needs only one
+            torch.cuda.empty_cache()
+            return []
         if self.fallback and self.measure:
             used = worth([one.kept if one is not None else None for one in found], wanted == 0b11)
             found = [one if use else None for one, use in zip(found, used, strict=True)]
@@ -116,19 +124,27 @@ class Planner:
             plan = gradient.by_name(kept.name, kept.split_k)
             if plan is not None:
                 return _Found(plan, kept)
-        kept, plan = self._fastest(gradient, tensors, geometry, at)
-        choices.put(key, kept)
+        short: list[Candidate] = []
+        kept, plan = self._fastest(gradient, tensors, geometry, at, short)
+        choices.put(key, kept, lasting=not short)
         return None if plan is None else _Found(plan, kept)
 
-    def _fastest(self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int) -> tuple[Kept, Plan | None]:
-        """Time PyTorch and the library's best candidates, but no candidate whose gradient is not PyTorch's."""
+    def _fastest(
+        self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int, short: list[Candidate]
+    ) -> tuple[Kept, Plan | None]:
+        """Time PyTorch and the library's best candidates, but no candidate whose gradient is not PyTorch's. ``short``
+        gets those for which there was too little memory."""
         found, calls = [], []
         pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
         known = pytorch()
+        if not tells(known):
+            tensors = [random_like(tensor) for tensor in tensors]
+            pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
+            known = pytorch()
         apart = apart_by_rounding(known, [tensor for other, tensor in enumerate(tensors) if other != 1 + at])
         for candidate in gradient.candidates(TRIED, True):
             call = functools.partial(torch.ops.ckgen.execute, *tensors, words(candidate.plan))
-            with contextlib.suppress(RuntimeError):  # too little memory for the workspace
+            try:
                 poison(known)
                 result = call()[at]
                 if agrees(result, known, apart):
@@ -136,11 +152,13 @@ class Planner:
                     calls.append(call)
                 else:
                     _warn_of(candidate, result, known, tensors, geometry)
+            except RuntimeError:  # too little memory for the workspace
+                short.append(candidate)
         stock, number, best = fastest(pytorch, calls, tensors[0].device)
         if number < 0:
-            return Kept("", 1, 0.0, stock, False), None
+            return Kept("", 1, 0.0, stock), None
         name, split_k, _, plan = found[number]
-        return Kept(name, split_k, best, stock, not self.fallback or best * GAIN <= stock), plan
+        return Kept(name, split_k, best, stock), plan
 
     def _request(self, tensors: Sequence[Any], geometry: Any, at: int) -> Request:
         """The request for one gradient with the strides that PyTorch's own gradient has."""
@@ -156,7 +174,7 @@ class Planner:
 
     def _tf32(self) -> bool:
         """True if PyTorch's own convolutions may round float32 to tf32 on this device, as cuDNN's do."""
-        return self.library.platform == "nvidia" and bool(torch.backends.cudnn.allow_tf32)
+        return self.library.platform == "nvidia" and _allows_tf32()
 
     def _choices_of(self, device: Any) -> Choices:
         if device not in self._choices:
@@ -180,73 +198,6 @@ def _warn_of(wrong: Candidate, found: Any, known: Any, tensors: Sequence[Any], g
 
 
 _NOTHING = Plan(None, None, (False, False))
-_planners: dict[int, Planner] = {}
-_stack: list[int] = []
-_marking: dict[bool, int] = {}  # planners of patched modules for GPUs and for the CPU, which stay registered
-
-
-def register(planner: Planner, *, marks: bool = False) -> int:
-    """The number by which the binding knows a planner. With ``marks``, it plans for marked outputs from now on."""
-    binding()  # fails before anything is registered
-    number = len(_planners) + 1
-    _planners[number] = planner
-    if marks:
-        _marking[planner.on_gpu] = number
-        _use()
-    return number
-
-
-class Enabled:
-    """The result of ``ckgen.torch.enable``. As a context manager it ends what ``enable`` began; entered once more, it
-    begins again with the choices made so far. Without a planner, PyTorch computes everything."""
-
-    def __init__(self, planner: Planner | None) -> None:
-        self.planner, self.number = planner, 0 if planner is None else register(planner)
-        self.begin()
-
-    def begin(self) -> None:
-        """Let the planner plan from now on."""
-        if self.number and self.number not in _stack:
-            _stack.append(self.number)
-            _use()
-
-    def end(self) -> None:
-        """Give the convolutions back to whoever had them before."""
-        if self.number in _stack:
-            _stack.remove(self.number)
-            _use()
-
-    def __enter__(self) -> Enabled:
-        self.begin()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def choices(self) -> dict[str, Kept]:
-        """The timed choices so far, by gradient, type, tensors and geometry."""
-        return {} if self.planner is None else self.planner.choices()
-
-    def wait(self) -> Enabled:
-        """Wait until all instances that the problems so far need are built."""
-        if self.planner is not None:
-            self.planner.wait()
-        return self
-
-
-def disable() -> None:
-    """End every ``enable``: PyTorch computes all backward convolutions again, but those of patched modules."""
-    _stack.clear()
-    if _planners:  # else nothing was enabled, perhaps because the binding cannot be built
-        _use()
-
-
-def _use() -> None:
-    last = _stack[-1] if _stack else 0
-    binding().ckgen_torch_use(last)
-    for on_gpu in (False, True):
-        ours = on_gpu in _marking or bool(last) and _planners[last].on_gpu == on_gpu
-        binding().ckgen_torch_replace(int(on_gpu), int(ours))
 
 
 def _by_pytorch(tensors: Sequence[Any], geometry: Any, at: int) -> Any:
@@ -255,10 +206,17 @@ def _by_pytorch(tensors: Sequence[Any], geometry: Any, at: int) -> Any:
     return _BACKWARD(*tensors, None, stride, padding, dilation, False, (0,) * len(stride), groups, mask)[at]
 
 
+def _allows_tf32() -> bool:
+    """True if PyTorch's convolutions may round float32 to tf32. The older switch cannot be read where operators have
+    different settings."""
+    cudnn = torch.backends.cudnn
+    return bool(cudnn.conv.fp32_precision == "tf32" if hasattr(cudnn, "conv") else cudnn.allow_tf32)
+
+
 def _key(asked: Request) -> str:
     """A text of everything that the choice depends on."""
     cudnn = torch.backends.cudnn
-    switches = cudnn.allow_tf32, cudnn.benchmark, cudnn.deterministic, torch.are_deterministic_algorithms_enabled()
+    switches = _allows_tf32(), cudnn.benchmark, cudnn.deterministic, torch.are_deterministic_algorithms_enabled()
     seen = (
         (list(tensor.shape), list(tensor.stride), tensor.misaligned)
         for tensor in (asked.grad_output, asked.input, asked.weight)
@@ -271,16 +229,3 @@ def _key(asked: Request) -> str:
         [int(s) for s in switches],
     )
     return " ".join(map(str, parts)).replace("torch.", "")
-
-
-def _plan(grad_output: Any, input: Any, weight: Any, *rest: Any) -> list[int]:
-    stride, padding, dilation, groups, wanted, number = rest
-    geometry = tuple(stride), tuple(padding), tuple(dilation), groups
-    return _planners[number].plan((grad_output, input, weight), geometry, wanted)
-
-
-LIBRARY.define(
-    "plan(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, int groups, "
-    "int wanted, int engine) -> int[]"
-)
-LIBRARY.impl("plan", _plan, "CompositeExplicitAutograd")

@@ -6,11 +6,13 @@ driver, PyTorch, cuDNN and the library, so that a change of any of them starts a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,14 +34,17 @@ _SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of on
 
 
 class Kept(NamedTuple):
-    """The fastest candidate, "" if there is none, its split_k, the microseconds of it and of PyTorch, and whether the
-    candidate is faster, so that it is taken where only this gradient is needed."""
+    """The fastest candidate, "" if there is none, its split_k, and the microseconds of it and of PyTorch."""
 
     name: str
     split_k: int
     microseconds: float
     pytorch: float
-    ours: bool
+
+    @property
+    def ours(self) -> bool:
+        """True if the candidate is faster, so that it is taken where only this gradient is needed."""
+        return bool(self.name) and self.microseconds * GAIN <= self.pytorch
 
 
 def worth(kept: Sequence[Kept | None], both: bool) -> list[bool]:
@@ -63,9 +68,21 @@ class Choices:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._kept: dict[str, Kept] = {}
-        if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
+        if path is None:
+            return
+        with self._needs_no_file(), contextlib.suppress(FileNotFoundError):
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
                 self._read(line)
+
+    @contextlib.contextmanager
+    def _needs_no_file(self) -> Iterator[None]:
+        """A file that cannot be read or written costs a warning, not the step of a training run."""
+        try:
+            yield
+        except OSError as error:
+            message = f"ckgen: {self.path} cannot be used ({error.strerror}); choices are kept until this process ends"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            self.path = None
 
     def _read(self, line: str) -> None:
         try:
@@ -83,10 +100,13 @@ class Choices:
         """All choices with their keys."""
         return list(self._kept.items())
 
-    def put(self, key: str, kept: Kept) -> None:
-        """Remember a choice; the file grows by one line, which is written at once."""
+    def put(self, key: str, kept: Kept, *, lasting: bool = True) -> None:
+        """Remember a choice; the file grows by one line, which is written at once, unless the choice is not
+        ``lasting``."""
         self._kept[key] = kept
-        if self.path is not None:
+        if self.path is None or not lasting:
+            return
+        with self._needs_no_file():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([key, *kept]) + "\n")
@@ -109,18 +129,38 @@ def poison(like: Any) -> None:
     del blocks
 
 
-def apart_by_rounding(known: Any, factors: Sequence[Any]) -> float | None:
-    """The norm up to which another gradient differs from the known one by rounding; None if the known one is not
-    finite, as in a step that a gradient scaler skips. ``factors`` are the two tensors of whose products it is a sum."""
-    size, first, second = (torch.linalg.vector_norm(tensor.float()) for tensor in (known, *factors))
+def tells(known: Any) -> bool:
+    """True if wrong gradients differ from this one: it is finite and not all zeros, as it is in a step that a gradient
+    scaler skips, or behind layers that begin with zeros."""
+    size = _norm(known)
+    return bool(torch.isfinite(size) and size > 0)
+
+
+def random_like(tensor: Any) -> Any:
+    """Random numbers with the shape, strides and type of a tensor; PyTorch's own random numbers stay as they are."""
+    extent = 1 + sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    source = torch.Generator(tensor.device).manual_seed(0)
+    numbers = torch.randn(extent, generator=source, device=tensor.device, dtype=tensor.dtype)
+    return numbers.as_strided(tensor.shape, tensor.stride())
+
+
+def apart_by_rounding(known: Any, factors: Sequence[Any]) -> float:
+    """The norm up to which another gradient differs from the known one, which is finite, by rounding. ``factors`` are
+    the two tensors of whose products it is a sum."""
+    size, first, second = map(_norm, (known, *factors))
     part = _APART_FLOAT32 if known.dtype == torch.float32 else _APART
     # The second part is for sums whose terms cancel out.
-    return float(part * size + _OF_PRODUCTS * first * second) if torch.isfinite(size) else None
+    return float(part * size + _OF_PRODUCTS * first * second)
 
 
-def agrees(found: Any, known: Any, apart: float | None) -> bool:
-    """True if the gradients differ by at most this norm, or if it is None; False for elements that are not numbers."""
-    return apart is None or bool(torch.linalg.vector_norm(found.float() - known.float()) <= apart)
+def agrees(found: Any, known: Any, apart: float) -> bool:
+    """True if the gradients differ by at most this norm; False for elements that are not numbers."""
+    return bool(torch.linalg.vector_norm(found.float() - known.float()) <= apart)
+
+
+def _norm(tensor: Any) -> Any:
+    """The norm, summed in float32 without a copy of the tensor."""
+    return torch.linalg.vector_norm(tensor, dtype=torch.promote_types(tensor.dtype, torch.float32))
 
 
 def fastest(

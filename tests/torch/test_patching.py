@@ -325,7 +325,7 @@ def test_without_the_binding(torch_library: Library, monkeypatch: pytest.MonkeyP
         raise LibraryError("the binding cannot be built")
 
     patching._marker.cache_clear()
-    monkeypatch.setattr("ckgen.torch.process.binding", fail)
+    monkeypatch.setattr("ckgen.torch.enabled.binding", fail)
     made = model()
     known = gradients(copy.deepcopy(made))
     ct.patch(made, torch_library, input_gradient=True)

@@ -1,0 +1,105 @@
+"""Compute all backward convolutions of the process by libraries: ``enable`` and ``disable``.
+
+The binding replaces the dispatcher's kernel of aten::convolution_backward. PyTorch's autograd, autocast, torch.compile
+and CUDA graphs are unchanged: they call this operator as before. The binding asks ``_plan`` here once per problem.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ckgen.torch.native import binding
+from ckgen.torch.operators import LIBRARY
+from ckgen.torch.process import Planner
+from ckgen.torch.tuned import Kept
+
+_planners: dict[int, Planner] = {}
+_numbers = itertools.count(1)
+_stack: list[int] = []
+_marking: dict[bool, int] = {}  # planners of patched modules for GPUs and for the CPU, which stay registered
+
+
+def register(planner: Planner, *, marks: bool = False) -> int:
+    """The number by which the binding knows a planner. With ``marks``, it plans for marked outputs from now on."""
+    binding()  # fails before anything is registered
+    number = next(_numbers)
+    _planners[number] = planner
+    if marks:
+        _marking[planner.on_gpu] = number
+        _use()
+    return number
+
+
+class Enabled:
+    """The result of ``ckgen.torch.enable``. As a context manager it ends what ``enable`` began; entered once more, it
+    begins again with the choices made so far. Without a planner, PyTorch computes everything."""
+
+    def __init__(self, planner: Planner | None) -> None:
+        self.planner, self.number = planner, 0 if planner is None else register(planner)
+        self._entered = False  # a first `with` block is that of the call of `enable`
+        self.begin()
+
+    def begin(self) -> None:
+        """Let the planner plan from now on."""
+        if self.number and self.number not in _stack:
+            _stack.append(self.number)
+            _use()
+
+    def end(self) -> None:
+        """Give the convolutions back to whoever had them before."""
+        if self.number in _stack:
+            _stack[:] = [number for number in _stack if number != self.number]
+            _use()
+
+    def __enter__(self) -> Enabled:
+        if self.number:
+            if not self._entered and self.number in _stack:
+                _stack.remove(self.number)
+            _stack.append(self.number)
+            _use()
+        self._entered = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.number in _stack:
+            del _stack[len(_stack) - 1 - _stack[::-1].index(self.number)]
+            _use()
+
+    def choices(self) -> dict[str, Kept]:
+        """The timed choices so far, by gradient, type, tensors and geometry."""
+        return {} if self.planner is None else self.planner.choices()
+
+    def wait(self) -> Enabled:
+        """Wait until all instances that the problems so far need are built."""
+        if self.planner is not None:
+            self.planner.wait()
+        return self
+
+
+def disable() -> None:
+    """End every ``enable``: PyTorch computes all backward convolutions again, but those of patched modules."""
+    _stack.clear()
+    if _planners:  # else nothing was enabled, perhaps because the binding cannot be built
+        _use()
+
+
+def _use() -> None:
+    last = _stack[-1] if _stack else 0
+    for on_gpu in (False, True):
+        if on_gpu in _marking or bool(last) and _planners[last].on_gpu == on_gpu:
+            binding().ckgen_torch_replace(int(on_gpu))
+    binding().ckgen_torch_use(last)
+
+
+def _plan(grad_output: Any, input: Any, weight: Any, *rest: Any) -> list[int]:
+    stride, padding, dilation, groups, wanted, number = rest
+    geometry = tuple(stride), tuple(padding), tuple(dilation), groups
+    return _planners[number].plan((grad_output, input, weight), geometry, wanted)
+
+
+LIBRARY.define(
+    "plan(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, int groups, "
+    "int wanted, int engine) -> int[]"
+)
+LIBRARY.impl("plan", _plan, "CompositeExplicitAutograd")
