@@ -35,8 +35,8 @@ def draw(library: Library, instance: Instance, rng: random.Random) -> ConvProble
 
 
 def gap(instance: Instance, problem: ConvProblem, rng: random.Random) -> int:
-    """Elements that follow the channels of all groups at each position of in and out, as in a slice of a wider tensor: none, 16
-    bytes, or so many that positions of out are lines of 128 bytes."""
+    """Elements that follow the channels of all groups at each position of in and out, as in a slice of a wider tensor:
+    none, 16 bytes, or so many that positions of out are lines of 128 bytes."""
     if not LAYOUTS[instance.layout].channels_last:
         return 0
     vector = max(instance.a_vector, instance.b_vector) if instance.operation == BWD_WEIGHT else instance.c_vector

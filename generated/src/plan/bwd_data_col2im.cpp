@@ -39,6 +39,8 @@ void set_places(Col2im& c, const BwdDataTraits& t, Problem& p) {
         if(u % one.common[d] == 0 && first < c.taps)
             c.places[u] = {first, ceil_div(c.taps - first, c.tilde), (first * one.dilation[d] - u) / c.stride};
     }
+    if(c.taps <= c.tilde)
+        c.tilde = c.shift = 1;  // no place has a next tap; so the distance to it is small
     const int vectors = c.stride * c.channels / t.c_vector, threads = t.m_per_block * 2;
     c.by_vectors = Divider::by(vectors);
     c.by_channels = Divider::by(c.channels / t.c_vector);
@@ -67,19 +69,24 @@ void set_rows(Col2im& c, const BwdDataTraits& t, Problem& p, int64 row) {
 }
 
 // `filter_row`: weights of a filter row and of all taps of the dimension before, which follow each other in memory.
-void set_weight(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& given, int64 filter_row) {
+std::string set_weight(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& given, int64 filter_row) {
     Col2im& c = plan.columns;
     if(!t.transposes_weight) {
         plan.weight_copy = weight_row_copy_args(given, t.elem_bytes, filter_row, c.columns, t.n_per_block);
         c.weight_step = t.n_per_block;
-        c.weight_row = c.weight_step * plan.weight_copy.pieces;
-        return;
+        const int64 row = int64{c.weight_step} * plan.weight_copy.pieces;
+        if(row > kMostRows)
+            return refuse("workspace-size",
+                          "a row of the weight's copy has " + number(row) + " elements, over 31 bits");
+        c.weight_row = static_cast<int32>(row);
+        return {};
     }
     // Boxes of columns past the end take TMA longer.
     const int64 padded = (filter_row - 1) / c.columns * c.columns + t.n_per_block;
     plan.weight_copy = weight_transposition_args(given, t.elem_bytes, given.ndim < 3 ? padded : 0);
     c.weight_step = c.columns;
     c.weight_row = static_cast<int32>(given.ndim < 3 ? padded : filter_row);
+    return {};
 }
 
 }  // namespace
@@ -93,16 +100,13 @@ std::string plan_columns(BwdDataPlan& plan, const BwdDataTraits& t, Problem& p) 
     if(!reason.empty())
         return reason;
     const int64 filter_row = row * (p.ndim > 1 ? given.wei.lengths[2 + last] : 1);
-    if(filter_row > kMostRows)
-        return refuse("tma-limits", "C * taps = " + number(filter_row) + " does not fit 31 bits");
     Col2im& c = plan.columns;
     c.row_overlap = static_cast<int32>(overlap);
     set_places(c, t, p);
     set_rows(c, t, p, row);
     c.columns = static_cast<int32>(c.rows * row);
     p.in.lengths[kChannels] = p.wei.lengths[kChannels] = c.columns;
-    set_weight(plan, t, given, filter_row);
-    return {};
+    return set_weight(plan, t, given, filter_row);
 }
 
 }  // namespace ckgen::conv

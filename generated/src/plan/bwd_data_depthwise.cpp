@@ -27,6 +27,15 @@ std::string check_filter(const BwdDataArgs& a, const BwdDataTraits& t) {
     return {};
 }
 
+// A workgroup addresses the weights of its groups from the first one on.
+std::string check_weights(const BwdDataTraits& t, const Problem& p) {
+    const int64 groups = std::min<int64>(p.groups(), t.depthwise.channels);
+    int64 bytes = p.out_channels() * p.taps();
+    if(!multiply(bytes, groups * t.elem_bytes) || bytes > kMaxWindow)
+        return refuse("depthwise-size", "the weights of " + number(groups) + " groups have more than 2^31 bytes");
+    return {};
+}
+
 std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusion) {
     for(std::size_t i = 0; i < t.d.size(); ++i) {
         const DTensor& d = fusion.d[i];
@@ -43,8 +52,7 @@ std::string check_d(const BwdDataTraits& t, const Problem& p, const Fusion& fusi
 // Positions and strips of a problem. A residue is one of the positions modulo the strides, which have taps in common.
 struct Division {
     int64 residues = 1;
-    int64 outer = 1;  // strips of an image, and residue, along all dimensions but the innermost
-    int64 inner = 1;  // along that one
+    StripCount strips;  // of an image and a residue
 };
 
 // Sets the rows of a sweep too.
@@ -54,15 +62,15 @@ Division divide(const BwdDataArgs& a, const BwdDataTraits& t, DepthwiseStripWork
     Division made;
     for(int d = 0; d < t.ndim; ++d) {
         made.residues *= std::min(a.stride[d], a.in_length[d]);
-        const int positions = ceil_div(a.in_length[d], a.stride[d]);
-        if(limits.rows > 1 && d == last - 1) {
-            work.rows = rows_of_sweep(ceil_div(positions, a.shift[d]), limits.rows);
-            made.outer *= strips_of(positions, a.shift[d], work.rows);
-        } else if(d < last) {
-            made.outer *= positions;
-        }
+        const int most = ceil_div(a.in_length[d], a.stride[d]);
+        const int least = std::max(1, a.in_length[d] / a.stride[d]);
+        const bool sweeps = limits.rows > 1 && d == last - 1;
+        if(sweeps)
+            work.rows = rows_of_sweep(ceil_div(most, a.shift[d]), limits.rows);
+        const int at_once = sweeps ? work.rows : d == last ? limits.positions : 1;
+        const int distance = sweeps || d == last ? a.shift[d] : 1;
+        made.strips.times(strips_of(most, distance, at_once), strips_of(least, distance, at_once));
     }
-    made.inner = strips_of(ceil_div(a.in_length[last], a.stride[last]), a.shift[last], limits.positions);
     return made;
 }
 
@@ -70,7 +78,7 @@ Division divide(const BwdDataArgs& a, const BwdDataTraits& t, DepthwiseStripWork
 std::string set_grid(BwdDataPlan& plan, const BwdDataTraits& t, const Division& division, int compute_units) {
     BwdDataArgs& a = plan.args;
     DepthwiseStripWork& work = plan.strips;
-    const int64 strips = a.images * division.outer * division.inner;
+    const int64 strips = a.images * division.strips.most;
     work.channel_blocks = ceil_div(a.groups, t.depthwise.channels);
     const int64 rounds = divide_up(strips, t.depthwise.position_threads);
     const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * compute_units, division.residues * work.channel_blocks);
@@ -92,12 +100,14 @@ std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& t, const Prob
     std::string reason = check_groups(t, p, at, t.written_bytes);
     if(reason.empty() && t.depthwise.vector > 1)
         reason = check_d(t, p, fusion);
+    if(reason.empty())
+        reason = check_weights(t, p);
     if(reason.empty() && t.depthwise.rows > 1)
         reason = check_filter(plan.args, t);
     if(!reason.empty())
         return reason;
     const Division division = divide(plan.args, t, plan.strips);
-    reason = check_strips(plan.args.images, division.outer, division.inner, t.depthwise.position_threads,
+    reason = check_strips(plan.args.images, division.strips, t.depthwise.position_threads,
                           image_bytes(p.out, t.ndim, t.elem_bytes));
     return reason.empty() ? set_grid(plan, t, division, compute_units) : reason;
 }

@@ -4,15 +4,33 @@
 #include "ckgen/plan/fusion_checks.hpp"
 
 namespace ckgen::conv {
+namespace {
+
+constexpr int64 kMostPositionStride = int64{1} << 28;  // less than 2^31 bytes of the widest type
+
+}  // namespace
 
 std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fusion& fusion) {
     if(t.conv_spec == ConvSpec::Default)
         return {};
-    for(std::size_t i = 0; i < t.d.size(); ++i)
-        if(!Pointwise(spread(t.d[i], fusion.d[i].shape, p.ndim), p.in.lengths, p.ndim, t.order).possible)
-            return refuse("conv-spec",
-                          "D" + std::to_string(i) + " has gaps between positions or repeats some of them; " +
-                              "Filter1x1Stride1Pad0 needs them one after the other, or one value per " + "channel");
+    for(std::size_t i = 0; i < t.d.size(); ++i) {
+        const std::string name = "D" + std::to_string(i);
+        const Pointwise positions(spread(t.d[i], fusion.d[i].shape, p.ndim), p.in.lengths, p.ndim, t.order);
+        if(!positions.possible)
+            return refuse("conv-spec", name + " has gaps between positions or repeats some of them; " +
+                                           "Filter1x1Stride1Pad0 needs them one after the other, or one value per " +
+                                           "channel");
+        const std::string reason = check_position_stride(name, positions);
+        if(!reason.empty())
+            return reason;
+    }
+    return {};
+}
+
+std::string check_position_stride(const std::string& name, const Pointwise& positions) {
+    if(positions.stride > kMostPositionStride)
+        return refuse("inner-stride",
+                      "positions of " + name + " are " + number(positions.stride) + " elements apart, more than 2^28");
     return {};
 }
 

@@ -84,4 +84,25 @@ std::string check_group_vectors(const BwdDataTraits& t, const Problem& p, const 
     return reason;
 }
 
+std::string check_row_vectors(const BwdDataTraits& t, const Problem& p) {
+    if(t.row_vector == 1)
+        return {};
+    const int last = 2 + p.ndim;
+    if(p.out.lengths[last] > 1 && p.out.strides[last] != 1)
+        return refuse("a-vector", "output positions of a row are " + number(p.out.strides[last]) +
+                                      " elements apart, vectors need 1");
+    constexpr int64 most = int64{1} << 29;  // bytes of a plane and offsets in it fit 31 bits
+    int64 plane = 1;
+    for(int d = 0; d < p.ndim; ++d) {
+        const int64 length = p.out.lengths[3 + d], stride = length > 1 ? p.out.strides[3 + d] : 0;
+        plane = length > most || stride > most ? most + 1 : std::min(most + 1, plane + (length - 1) * stride);
+    }
+    if(plane < t.row_vector)
+        return refuse("a-vector", "a plane of " + number(plane) + " output positions is smaller than a vector of " +
+                                      number(t.row_vector));
+    if(plane * t.elem_bytes > most)
+        return refuse("a-vector", "vectors need planes of the output of at most 2^29 bytes");
+    return {};
+}
+
 }  // namespace ckgen::conv

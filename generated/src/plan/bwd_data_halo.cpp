@@ -31,6 +31,10 @@ std::string check_halo(const BwdDataTraits& t, const Problem& p, const MergedInp
                                          number(p.out_channels()) + " output channels, " + number(p.out.strides[0]) +
                                          " apart; the instance needs " + number(t.n_per_block) +
                                          " of both, side by side");
+    if(t.groups_to_merge > 1 && merged.c * t.groups_to_merge != t.n_per_block)
+        return refuse("halo-groups", "groups have " + number(merged.c) + " channels; the instance merges " +
+                                         number(t.groups_to_merge) + " groups of " +
+                                         number(t.n_per_block / t.groups_to_merge) + " that are side by side");
     if(t.groups_to_merge > 1 && merged.last_c != t.n_per_block)
         return refuse("halo-groups", "the number of groups is not a multiple of the " + number(t.groups_to_merge) +
                                          " that are merged");

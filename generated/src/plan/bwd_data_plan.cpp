@@ -23,29 +23,9 @@ std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
        (!Pointwise(p.in, p.in.lengths, p.ndim, t.order).possible ||
         !Pointwise(p.out, p.out.lengths, p.ndim, t.order).possible))
         reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs positions of input and output one after the other");
-    return reason;
-}
-
-// Refuses planes of the output in which vectors of positions that taps shift cannot be loaded.
-std::string check_row_vectors(const BwdDataTraits& t, const Problem& p) {
-    if(t.row_vector == 1)
-        return {};
-    const int last = 2 + p.ndim;
-    if(p.out.lengths[last] > 1 && p.out.strides[last] != 1)
-        return refuse("a-vector", "output positions of a row are " + number(p.out.strides[last]) +
-                                      " elements apart, vectors need 1");
-    constexpr int64 most = int64{1} << 29;  // bytes of a plane and offsets in it fit 31 bits
-    int64 plane = 1;
-    for(int d = 0; d < p.ndim; ++d) {
-        const int64 length = p.out.lengths[3 + d], stride = length > 1 ? p.out.strides[3 + d] : 0;
-        plane = length > most || stride > most ? most + 1 : std::min(most + 1, plane + (length - 1) * stride);
-    }
-    if(plane < t.row_vector)
-        return refuse("a-vector", "a plane of " + number(plane) + " output positions is smaller than a vector of " +
-                                      number(t.row_vector));
-    if(plane * t.elem_bytes > most)
-        return refuse("a-vector", "vectors need planes of the output of at most 2^29 bytes");
-    return {};
+    return reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0
+               ? check_position_stride("the input", Pointwise(p.in, p.in.lengths, p.ndim, t.order))
+               : reason;
 }
 
 // Checks before sizes are multiplied.
@@ -64,6 +44,11 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
     if(!reason.empty())
         return reason;
     const BwdDataProblem merged = with_merged_groups(t, p, fusion);
+    reason = check_inner_strides("input", merged.problem.in, p.ndim, t.written_bytes);
+    if(reason.empty())
+        reason = check_inner_strides("output", merged.problem.out, p.ndim, t.elem_bytes);
+    if(!reason.empty())
+        return reason;
     reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged.problem, at) : check_vectors(t, p, at);
     if(reason.empty())
         reason = check_row_vectors(t, p);
@@ -175,7 +160,8 @@ struct Reach {
 
 // Number of bytes of the weight that a tile may read from its first row on.
 int64 weight_reach(const BwdDataArgs& a, const BwdDataTraits& t, int ndim) {
-    int64 bytes = t.k_per_block * a.wei_k_bytes + t.n_per_block * std::max<int64>(a.wei_c_bytes, t.elem_bytes) + 16;
+    const int64 column = std::max<int64>(a.wei_c_bytes, t.elem_bytes);
+    int64 bytes = std::max(t.k_per_block * a.wei_k_bytes, a.n * column) + t.n_per_block * column + 16;
     for(int d = 0; d < ndim; ++d)
         bytes += (a.filter[d] - 1) * a.wei_stride_bytes[d];
     return bytes;
@@ -362,6 +348,10 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     Problem own = with_unit_strides(problem, t.order);
     const bool pointwise = t.conv_spec == ConvSpec::Filter1x1Stride1Pad0;
     plan.reason = problem_reason(t, own, given, at);
+    if(!plan.reason.empty())
+        return plan;
+    if(t.sums_columns || copies_weight(t, own))
+        plan.reason = check_weight_copy(own);
     if(!plan.reason.empty())
         return plan;
     if(copies_weight(t, own)) {

@@ -5,12 +5,6 @@
 #include <algorithm>
 
 namespace ckgen::conv::depthwise {
-namespace {
-
-// Bytes of global memory that the threads of a workgroup address at once.
-constexpr int64 kMaxWindow = 0x7ffffff0;
-
-}  // namespace
 
 std::string check_tensor(const char* name, const Tensor& tensor, const void* data, int bytes, int ndim, int vector) {
     if(tensor.lengths[0] > 1 && tensor.strides[0] != 1)
@@ -42,12 +36,18 @@ std::string check_groups(const InstanceTraits& t, const Problem& p, const Addres
     return reason;
 }
 
-std::string check_strips(int64 images, int64 outer, int64 inner, int threads, int64 image_bytes) {
-    int64 per_image = outer;
+void StripCount::times(int64 most_more, int64 least_more) {
+    if(!multiply(most, most_more))
+        most = kMostRows + 1;
+    if(!multiply(least, least_more))
+        least = kMostRows + 1;
+}
+
+std::string check_strips(int64 images, const StripCount& per_image, int threads, int64 image_bytes) {
     int64 all = images;
-    if(!multiply(per_image, inner) || !multiply(all, per_image) || all > kMostRows)
+    if(!multiply(all, per_image.most) || all > kMostRows)
         return refuse("depthwise-size", "images * positions do not fit 31 bits");
-    if(images > 1 && (threads / per_image + 2) > kMaxWindow / std::max<int64>(image_bytes, 1))
+    if(images > 1 && (threads / per_image.least + 2) > kMaxWindow / std::max<int64>(image_bytes, 1))
         return refuse("depthwise-reach", "neighbouring images span more than 2^31 bytes");
     if(image_bytes > kMaxWindow)
         return refuse("depthwise-reach", "an image has more than 2^31 bytes");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 
 namespace ckgen::conv {
 namespace {
@@ -114,7 +115,10 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
     for(const Role& role : roles) {
         // A tensor map describes memory from a multiple of 16 bytes on. A weight has vectors of as many, or is copied.
         const bool mapped = t.tma && role.tensor != TensorName::wei && role.tensor != t.roles.c;
-        const int bytes = mapped ? 16 : std::min(16, role.vector * role.bytes);
+        // wgmma's 16-bit weights are stored in lines of 16 bytes.
+        const bool lines = t.tma && !t.is_halo() && !t.copies_planes() && role.tensor == TensorName::wei &&
+                           role.tensor == t.roles.c && role.bytes == 2;
+        const int bytes = mapped || lines ? 16 : std::min(16, role.vector * role.bytes);
         if(reason.empty())
             reason =
                 check_multiple(role.alignment_rule, (std::string("the ") + word_of(role.tensor) + " address").c_str(),
@@ -127,6 +131,9 @@ std::string check_planes(const InstanceTraits& t, const Tensor& tensor) {
     for(int index = 0; index < 3; ++index)
         if(tensor.lengths[index] > 1 && tensor.strides[index] >= (int64{1} << 40) / t.elem_bytes)
             return refuse("tma-limits", "groups, images or channels are 2^40 or more bytes apart");
+    if(tensor.lengths[kChannels] > 1 && tensor.strides[kChannels] > INT_MAX / t.elem_bytes)
+        return refuse("tma-limits",
+                      "channels are " + number(tensor.strides[kChannels]) + " elements apart, more than 2^31 bytes");
     return {};
 }
 

@@ -62,6 +62,13 @@ std::string place_copy(Workspace& workspace, const RepackArgs& copy) {
     return place(workspace, workspace.out, "output", copy.group_bytes(), copy.groups, copy.positions);
 }
 
+std::string check_weight_copy(const Problem& p) {
+    const int64 row = p.in_channels() * p.taps();
+    if(row > kMostRows)
+        return refuse("workspace-size", "C * taps = " + number(row) + " of a weight to copy does not fit 31 bits");
+    return {};
+}
+
 WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector, bool channels_last) {
     WeightCopyArgs args{};
     args.rows = p.groups() * p.out_channels() * (channels_last ? p.taps() : 1);

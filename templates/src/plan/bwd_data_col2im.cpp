@@ -75,7 +75,8 @@ std::string set_weight(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
         c.weight_step = t.n_per_block;
         const int64 row = int64{c.weight_step} * plan.weight_copy.pieces;
         if(row > kMostRows)
-            return refuse("workspace-size", "a row of the weight's copy has " + number(row) + " elements, over 31 bits");
+            return refuse("workspace-size",
+                          "a row of the weight's copy has " + number(row) + " elements, over 31 bits");
         c.weight_row = static_cast<int32>(row);
         return {};
     }

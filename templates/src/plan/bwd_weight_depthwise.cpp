@@ -12,16 +12,19 @@ using namespace depthwise;
 
 constexpr int kMostUnitGroups = 16;  // of a workgroup; the others share positions
 
-// Refuses problems whose weights or positions have no 31-bit numbers. `a`: the arguments without a division of work.
-std::string check_size(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& a) {
+// Refuses problems whose weights or positions have no 31-bit numbers. `work`: with all strips in one split.
+std::string check_size(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& a, const DepthwiseWork& work) {
     const int last = t.ndim - 1;
-    int64 outer = 1;
-    for(int d = 0; d < last; ++d)
-        outer *= a.out_length[d];  // at least the number of sweeps
-    const int64 distance = a.dilation[last] / std::gcd(a.stride[last], a.dilation[last]);
-    const int64 inner = strips_of(a.out_length[last], distance, t.depthwise.positions);
+    StripCount strips;
+    for(int d = 0; d < last; ++d) {
+        const bool sweeps = t.depthwise.rows > 1 && d == last - 1;
+        const int64 count = sweeps ? strips_of(a.out_length[d], work.row_dilation, work.rows) : a.out_length[d];
+        strips.times(count, count);
+    }
+    const int64 inner = strips_of(a.out_length[last], work.dilation, t.depthwise.positions);
+    strips.times(inner, inner);
     const int64 bytes = std::max(image_bytes(p.in, t.ndim, t.elem_bytes), image_bytes(p.out, t.ndim, t.elem_bytes));
-    return check_strips(p.images(), outer, inner, t.depthwise.position_threads, bytes);
+    return check_strips(p.images(), strips, t.depthwise.position_threads, bytes);
 }
 
 // Divides the work among workgroups, and chooses split_k if the problem does not.
@@ -34,6 +37,10 @@ std::string set_grid(BwdWeightPlan& plan, const BwdWeightTraits& t, const Proble
     const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * compute_units, int64{a.group_tiles} * a.m_tiles);
     plan.split_k = a.split_k = static_cast<int>(
         p.split_k > 0 ? p.split_k : std::clamp<int64>(whole.rounds / 4, 1, std::min<int64>(wanted, 65536)));
+    const int64 threads = t.depthwise.position_threads / whole.unit_groups;  // of strips
+    const int64 strips = divide_up(whole.rounds, a.split_k) * threads * a.split_k;
+    if(strips > kMostRows || int64{a.groups} * a.split_k > kMostRows)
+        return refuse("split-k", "split_k " + number(a.split_k) + " gives strips or sums no 31-bit numbers");
     const int64 blocks = grid_size(a);
     if(blocks < 0 || blocks > kMostThreads / t.launch_threads - 1)
         return refuse("grid-size", "the grid would hold more than 2^32 threads");
@@ -81,11 +88,10 @@ std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const 
     if(p.out_channels() * p.taps() > kMostRows)
         return refuse("depthwise-size", "a group has more than 2^31 weights");
     plan.args = make_args(t, p, 1, compute_units);
-    reason = check_size(t, p, plan.args);
+    const DepthwiseWork whole = depthwise_work(plan.args, t.ndim, t.depthwise);
+    reason = check_size(t, p, plan.args, whole);
     if(!reason.empty())
         return reason;
-    plan.args.split_k = 1;
-    const DepthwiseWork whole = depthwise_work(plan.args, t.ndim, t.depthwise);
     if(t.depthwise.rows > 1 && (whole.stride != 1 || whole.row_stride != 1))
         return refuse("depthwise-stride", "a stride does not divide its dilation; sweeps need neighbouring taps");
     return set_grid(plan, t, p, whole, compute_units);

@@ -175,9 +175,12 @@ std::string check_halo(const BwdWeightTraits& t, const Problem& p) {
            needs_repack(t, p))  // a copy would not have the groups side by side
             reason = refuse("tma-limits", "positions of the output are not multiples of 16 bytes");
     }
-    if(reason.empty() && halo_steps(t, p) == 0)
+    const int64 steps = reason.empty() ? halo_steps(t, p) : 1;
+    if(steps == 0)
         reason = refuse("halo-rows",
                         "rows of " + number(p.out.lengths[4]) + " output positions are too long for shared memory");
+    if(steps > kMostRows)
+        reason = refuse("gemm-k-size", "images * steps = " + number(steps) + " does not fit 31 bits");
     return reason;
 }
 
@@ -186,6 +189,8 @@ std::string check_sizes(const BwdWeightTraits& t, const Problem& p) {
     if(const int64 rows = rows_of_k(t, p); rows > INT_MAX - 4096)
         return refuse("gemm-k-size", std::string("images * ") + (t.exchange ? "input" : "output") +
                                          " positions = " + number(rows) + " does not fit 31 bits");
+    if(p.out_channels() > kMostRows)
+        return refuse("gemm-m-size", "K of merged groups = " + number(p.out_channels()) + " does not fit 31 bits");
     if(tap_columns(t, p) * p.taps() > INT_MAX - 4096)
         return refuse("gemm-n-size", (t.exchange ? "K * taps = " : "C * taps = ") + number(p.in_channels() * p.taps()) +
                                          " does not fit 31 bits");
@@ -219,6 +224,9 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Fus
         reason = check_shifted_vectors(t, p);
     if(reason.empty())
         reason = check_sizes(t, merged);
+    if(reason.empty() && t.is_halo() && t.groups_to_merge > 1 && merged_groups(t, exchanged(t, p)) != t.groups_to_merge)
+        reason = refuse("halo-groups", "the instance merges " + number(t.groups_to_merge) +
+                                           " groups that are side by side; the problem has no such groups");
     return reason.empty() ? check_fusion(t, p, fusion, at.wei) : reason;
 }
 

@@ -102,7 +102,8 @@ int64 partial_bytes(const BwdWeightTraits& t, const Problem& p, const BwdWeightA
     int64 bytes = sizeof(float);
     bool fits = true;
     if(t.persistent)
-        fits = multiply(bytes, partial_slots(args.schedule, args.k_tiles > args.k_tiles_per_chunk, compute_units)) &&
+        fits = multiply(bytes, partial_slots(args.schedule, args.k_tiles > args.k_tiles_per_chunk,
+                                             compute_units * t.consumers)) &&
                multiply(bytes, int64{t.m_per_block} * t.n_per_block);
     else if(args.split_k > 1)
         fits = multiply(bytes, p.wei_elements()) && multiply(bytes, args.split_k);

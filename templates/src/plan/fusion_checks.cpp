@@ -55,6 +55,8 @@ std::string check_extents(const DTensorTraits& traits, const Problem& p, TensorN
     return check_inner_strides(name, shape, p.ndim, traits.bytes);
 }
 
+constexpr int kMostChannels = 8;  // of a D tensor that a thread reads with an offset of 32 bits
+
 // A kernel whose result has its channels last reads vectors of channels that are adjacent and aligned. `shape` is
 // broadcast.
 std::string check_d_vectors(const InstanceTraits& t, const DTensorTraits& traits, const Problem& p, const Tensor& shape,
@@ -63,6 +65,8 @@ std::string check_d_vectors(const InstanceTraits& t, const DTensorTraits& traits
         return refuse("d-layout", name + " stride of channels is " + number(shape.strides[2]) + ", its layout " +
                                       traits.layout + " needs 1");
     const bool vectors = traits.channels_last && channels_last(t.order.of(t.roles.c), p.ndim);
+    if(!vectors && p.in_channels() > 1 && shape.strides[2] > INT_MAX / kMostChannels)
+        return refuse("inner-stride", name + " stride of channels is " + number(shape.strides[2]) + ", more than 2^28");
     const int vector = vectors ? std::min(t.c_vector, 16 / traits.bytes) : 1;
     std::string reason = check_strides_multiple("d-vector", (name + " stride").c_str(), shape, p.ndim, vector);
     if(reason.empty())

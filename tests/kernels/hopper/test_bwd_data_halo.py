@@ -95,7 +95,7 @@ def test_an_odd_problem_is_refused_by_name(library: Library) -> None:
         reason = library.unsupported_reason(HALO_8.name, make_problem(**{**layer, **fields}))
         assert reason is not None and reason.startswith(f"[{rule}]"), reason
     assert library.unsupported_reason(HALO_8.name, make_problem(**layer)) is None
-    for fields in ({}, {"groups": 7, "k": 4, "c": 4}, {"k": 4}):
+    for fields in ({}, {"groups": 1}, {"groups": 7, "k": 4, "c": 4}, {"k": 4}):
         reason = library.unsupported_reason(HALO_4.name, make_problem(**{**layer, **fields}))
         assert reason is not None and reason.startswith("["), reason
     assert library.unsupported_reason(HALO_4.name, make_problem(**{**layer, "k": 4, "c": 4})) is None

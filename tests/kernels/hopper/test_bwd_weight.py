@@ -19,7 +19,7 @@ from tests.support.cxx import CHECKED, header, link, run_instance, source, write
 from tests.support.drawn import draw, gap
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
-from tests.support.sweep.sampled import every_third
+from tests.support.sweep.sampled import chosen, every_third
 
 pytestmark = pytest.mark.compiles
 
@@ -92,13 +92,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(link(folder, write_tree(folder, (*TMA_ALL, *HALO_ALL, HALO_HEAD)), CHECKED))
 
 
+@pytest.mark.parametrize("splits", chosen([(1, 3), (2, 7)], [(1, 3)]), ids=str)
 @pytest.mark.parametrize("name", TMA_PROBLEMS)
-def test_wavelet_tma_is_right(library: Library, name: str) -> None:
+def test_wavelet_tma_is_right(library: Library, name: str, splits: tuple[int, ...]) -> None:
     problem = TMA_PROBLEMS[name]
     instances = [instance for instance in TMA_ALL if instance.ndim == problem.ndim]
     assert instances
     for turn, instance in enumerate(instances):
-        for split_k in (1, 2, 3, 7):
+        for split_k in splits:
             library.configure_host(seed=turn * split_k)
             run_instance(library, instance.name, problem, split_k)
 
@@ -152,6 +153,31 @@ def test_rows_too_long_for_the_rings_are_refused(library: Library) -> None:
     long = make_problem(groups=8, batch=1, k=8, c=8, filter=[3, 3], input=[3, 700], pad=1)
     reason = library.unsupported_reason(HALO_8.name, long)
     assert reason is not None and reason.startswith("[halo-rows]")
+
+
+def test_more_steps_than_31_bits_count_are_refused(library: Library) -> None:
+    sizes = {"k": 8, "c": 8, "filter": [3, 3], "input": [1, 1], "dilation": [100, 1], "pad": [100, 1]}
+    reason = library.unsupported_reason(HALO_8.name, make_problem(groups=8, batch=12_000_000, **sizes))  # type: ignore[arg-type]
+    assert reason is not None and reason.startswith("[gemm-k-size] images * steps = ")
+
+
+def test_merged_groups_that_the_problem_lacks_are_refused(library: Library) -> None:
+    """A single group with the channels of two is not a pair of groups."""
+    single = make_problem(batch=1, k=8, c=8, filter=[3, 3], input=[4, 4], pad=1)
+    reason = library.unsupported_reason(HALO_4.name, single)
+    assert reason is not None and reason.startswith("[halo-groups] the instance merges 2 groups")
+
+
+def test_weights_that_are_stored_in_lines_begin_at_lines(library: Library) -> None:
+    problem = make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[8, 8], pad=1)
+    for instance, least in ((TMA, 16), (TF32, 8)):
+        for offset in (4, 8, 16):
+            described = CProblem.make(problem, instance.layout, 1)
+            if offset >= least:
+                library.prepare(instance.name, described, (0, 4096 + offset, 0))
+                continue
+            with pytest.raises(UnsupportedProblem, match="c-alignment"):
+                library.prepare(instance.name, described, (0, 4096 + offset, 0))
 
 
 def test_what_the_host_does_not_emulate_is_refused_by_name(library: Library) -> None:

@@ -9,6 +9,8 @@
 namespace ckgen::conv::depthwise {
 
 inline constexpr int64 kMostThreads = int64{1} << 32;
+// Bytes of global memory that the threads of a workgroup address at once.
+inline constexpr int64 kMaxWindow = 0x7ffffff0;
 // Workgroups per compute unit: a few are resident at once, and the last ones end together.
 inline constexpr int kWorkgroupsPerUnit = 8;
 
@@ -18,8 +20,16 @@ std::string check_tensor(const char* name, const Tensor& tensor, const void* dat
 // One input channel per group, and groups that fill vectors.
 std::string check_groups(const InstanceTraits& t, const Problem& p, const Addresses& at, int in_bytes);
 
+// Strips of an image: at most and at least, where residues of the positions differ. The most may be any number above
+// 31 bits instead.
+struct StripCount {
+    int64 most = 1, least = 1;
+
+    void times(int64 most_more, int64 least_more);
+};
+
 // Refuses strips whose number exceeds 31 bits, or images too large for `threads` threads with neighbouring strips.
-std::string check_strips(int64 images, int64 outer, int64 inner, int threads, int64 image_bytes);
+std::string check_strips(int64 images, const StripCount& per_image, int threads, int64 image_bytes);
 
 // Bytes from the first element of an image to the last, and at least those between images.
 int64 image_bytes(const Tensor& t, int ndim, int bytes);

@@ -93,7 +93,7 @@ private:
         for(int i = 0; i < 4 * at_once; ++i) {
             if(position < positions_ && column + i * (16 / column_rows) < columns_)
                 thread_.global_store(target, thread_.template lds_load<Vec<int32, 4>>(lds + i * 16 * 128));
-            target += 16 / column_rows * args_.in.channel;
+            target += int64{16 / column_rows} * args_.in.channel;
         }
         if constexpr(Lines > at_once)
             put_lines<Lines - at_once>(first + at_once, acc + line_columns / 2 * at_once);

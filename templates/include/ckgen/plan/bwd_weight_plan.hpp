@@ -16,6 +16,7 @@ struct BwdWeightPlan : Plan<BwdWeightArgs> {
 // Properties of an instance of backward weight that planning reads.
 struct BwdWeightTraits : InstanceTraits {
     int groups_per_block = 1;
+    int consumers = 1;  // tiles in flight per workgroup of a persistent kernel
     // Planner of a family without a matrix product, else null. It finds the problem checked; it returns the reason for
     // a refusal.
     std::string (*plan_family)(BwdWeightPlan&, const BwdWeightTraits&, const Problem&, const Addresses&,

@@ -79,9 +79,11 @@ protected:
                                 const conv::BwdDataPlan& plan) {
         using T = typename Kernel::T;
         args.out_group_channels = static_cast<int32>(p.out_group_bytes / static_cast<int64>(sizeof(T)));
+        const int64 channels = output_channels<Kernel>(p, plan);
         for(int number = 0; number < p.sub_gemms; ++number)
             if(const conv::SubGemm& seen = plan.units.sub_gemms[number]; seen.rows > 0)
-                args.out[number] = platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen), Kernel::rows_per_copy);
+                args.out[number] =
+                    platform::im2col_map<T>(p.out, walk_of<Kernel>(p, seen, channels), Kernel::rows_per_copy);
     }
     template <class Kernel, class D>
     static void set_maps(pipeline::PlanesTmaBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
@@ -133,15 +135,22 @@ protected:
         return box;
     }
 
+    // The channels of a position that TMA may read. Reads outside a tensor take TMA longer; a copy of the output in
+    // rows of 128 bytes has zeros after the channels instead. Other rows of 128 bytes may have channels of another
+    // tensor.
+    template <class Kernel>
+    static int64 output_channels(const conv::BwdDataArgs& p, const conv::BwdDataPlan& plan) {
+        const bool copied = plan.workspace.out.bytes > 0 && p.out_stride_bytes[Kernel::ndim - 1] == 128;
+        if(copied && p.groups == 1 && p.k < Kernel::k_per_block)
+            return Kernel::k_per_block;
+        return (p.groups - 1) * p.out_group_bytes / static_cast<int64>(sizeof(typename Kernel::T)) + p.k;
+    }
+
     // The output in the order in which the positions of a sub-GEMM read it under the sub-GEMM's last tap.
     template <class Kernel>
-    static platform::Im2colMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen) {
-        constexpr int64 bytes = sizeof(typename Kernel::T);
+    static platform::Im2colMap walk_of(const conv::BwdDataArgs& p, const conv::SubGemm& seen, int64 channels) {
         platform::Im2colMap image{};
-        image.channels = (p.groups - 1) * p.out_group_bytes / bytes + p.k;
-        // Reads outside a tensor take TMA longer. A copy of the output has zeros at the end of each row instead.
-        if(p.groups == 1 && p.k < Kernel::k_per_block && p.out_stride_bytes[Kernel::ndim - 1] == 128)
-            image.channels = Kernel::k_per_block;
+        image.channels = channels;
         image.images = p.images;
         image.image_bytes = p.out_image_bytes;
         for(int d = 0; d < Kernel::ndim; ++d) {

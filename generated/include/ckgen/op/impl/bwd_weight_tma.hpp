@@ -38,6 +38,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     static conv::BwdWeightTraits traits() {
         conv::BwdWeightTraits traits = TmaFamily::traits<D>();
         traits.persistent = true;
+        traits.consumers = pipeline::tma_consumers<D>;
         return traits;
     }
 

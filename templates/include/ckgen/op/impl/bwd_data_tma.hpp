@@ -134,8 +134,9 @@ protected:
         return box;
     }
 
-    // The channels of a position that TMA may read. Reads outside a tensor take TMA longer; a copy of the output in rows
-    // of 128 bytes has zeros after the channels instead. Other rows of 128 bytes may have channels of another tensor.
+    // The channels of a position that TMA may read. Reads outside a tensor take TMA longer; a copy of the output in
+    // rows of 128 bytes has zeros after the channels instead. Other rows of 128 bytes may have channels of another
+    // tensor.
     template <class Kernel>
     static int64 output_channels(const conv::BwdDataArgs& p, const conv::BwdDataPlan& plan) {
         const bool copied = plan.workspace.out.bytes > 0 && p.out_stride_bytes[Kernel::ndim - 1] == 128;
