@@ -23,6 +23,7 @@ from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, LibraryError, UnsupportedProblem
 from ckgen.operations.operation import BWD_DATA
 from tests.build.test_cmake import CLIENT, cmake
+from tests.support.sweep.sampled import every_third
 from tests.support.trees import GENERIC, TMA, WAVELET, XDL, context
 
 pytestmark = pytest.mark.compiles
@@ -71,7 +72,9 @@ def library(folder: Path) -> Library:
     return Library(folder / "build" / "libckgen_conv.so")
 
 
-@pytest.mark.parametrize("instance", WGMMA, ids=lambda i: f"{i.operation}-{i.family}-{i.layout[:3]}-{i.dtype}")
+@pytest.mark.parametrize(
+    "instance", every_third(WGMMA), ids=lambda i: f"{i.operation}-{i.family}-{i.layout[:3]}-{i.dtype}"
+)
 def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, instance: Instance) -> None:
     """ptxas reports if it must wait for each wgmma before the next, which halves the speed; nvcc does not warn. Eight
     spilled bytes cost 6 percent."""

@@ -21,6 +21,7 @@ from ckgen.cli import cli
 from ckgen.spec.expand import expand_document
 from ckgen.text import source
 from tests.docs.snippets import Snippet, snippets
+from tests.support.sweep.sampled import chosen
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages of this site; test_pages.py has the snippets of older ones.
@@ -121,7 +122,7 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path, environment: dict[s
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("page", BUILDING)
+@pytest.mark.parametrize("page", chosen(BUILDING, ("first_library", "pytorch")))
 def test_a_page_that_builds_does_what_it_says(page: str, tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "page").mkdir()
     run_page(page, tmp_path / "page", environment)
