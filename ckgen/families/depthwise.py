@@ -155,6 +155,17 @@ RULES: tuple[Rule, ...] = (
         reason="The positions of a strip are summed in registers.",
         blame=("k_per_block", "tile"),
     ),
+    Rule(
+        id="depthwise-weights",
+        scope="tile",
+        condition="m_per_block * n_per_block * 4 <= lds_bytes",
+        sentence="the weights of a tile's taps and groups fit LDS as f32",
+        message="{m_per_block} taps of {n_per_block} groups, and {lds_bytes} bytes of LDS",
+        help="use fewer taps or a smaller a vector, such as 8x512 or 16x64",
+        reason="Backward data multiplies from LDS; more taps of a filter row follow one after the other.",
+        blame=("tile", "vector"),
+        operations=(BWD_DATA,),
+    ),
 )
 
 

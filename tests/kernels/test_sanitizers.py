@@ -51,6 +51,7 @@ def test_sound_kernels_are_clean(tmp_path: Path) -> None:
     assert "without a report" in done.stdout
 
 
+@pytest.mark.sweep
 def test_a_read_past_the_input_is_reported(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, (GENERIC,))
     replace_once(header(tree, "host.hpp"), "thread.check_global(base_ + byte_offset, sizeof(V), false, site);", "")

@@ -923,6 +923,7 @@ struct BwdDataDepthwiseRules {
     static constexpr auto thread_positions = D::thread_positions;
     static constexpr auto k_per_block = D::k_per_block;
     static constexpr auto position_threads = D::position_threads;
+    static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(elem_bytes >= 2 && as_stored == 1, "depthwise-dtype: tensors are f16, bf16 or f32, and their elements are multiplied as they are");
     static_assert(!(conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "depthwise-spec: conv_spec is Default and the instance not generic");
     static_assert(n_per_block == 1 || (D::Layout::channels_last && !D::Layout::groups_outermost), "depthwise-layout: the groups are beside each other in memory, as in NHWGC, or the tile has one group");
@@ -932,6 +933,7 @@ struct BwdDataDepthwiseRules {
     static_assert(m_per_block >= 1 && m_per_block <= 16 && n_per_block % a_vector == 0 && (channel_threads == 1 || channel_threads == 2 || channel_threads == 4 || channel_threads == 8 || channel_threads == 16 || channel_threads == 32 || channel_threads == 64), "depthwise-tile: the tile is 1 to 16 taps by 1, 2, 4, 8, 16, 32 or 64 vectors of groups");
     static_assert(2 * thread_positions + m_per_block <= 34, "depthwise-window: the taps of a strip read at most 32 positions");
     static_assert(k_per_block % position_threads == 0 && thread_positions >= 1 && thread_positions <= 16, "depthwise-positions: a thread computes 1 to 16 positions at once");
+    static_assert(m_per_block * n_per_block * 4 <= lds_bytes, "depthwise-weights: the weights of a tile's taps and groups fit LDS as f32");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
