@@ -29,7 +29,7 @@ from tests.support.objects import Failed, compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 4  # sources of instances in one file
-CHECKED = ("-O2", "-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without warnings
+CHECKED = ("-Wall", "-Wextra", "-Werror")  # flags of sources that must compile without warnings
 
 
 def compile_with(folder: Path, arguments: Sequence[str]) -> None:
