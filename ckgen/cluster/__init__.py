@@ -3,4 +3,4 @@ streams the answers. The room knows neither kernels nor compilers; it imports on
 a cluster is asked for.
 """
 
-__all__ = ["child", "connect", "gpus", "interrupt", "pool", "shards", "work"]
+__all__ = ["child", "connect", "gpus", "pool", "shards", "work"]
