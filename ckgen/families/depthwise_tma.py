@@ -23,7 +23,7 @@ from ckgen.families.bulk_copy import (
     BulkCopy,
 )
 from ckgen.families.counts import ceil_div
-from ckgen.families.depthwise import DEPTHWISE_DTYPE, DEPTHWISE_SPEC
+from ckgen.families.depthwise_rules import DEPTHWISE_DTYPE, DEPTHWISE_SPEC
 from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
