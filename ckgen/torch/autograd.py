@@ -51,12 +51,12 @@ def is_plain(input: Any, weight: Any) -> bool:
         and not _transformed()
         and forward_ad._current_level < 0
         and torch._C._len_torch_dispatch_stack() == 0
-        and _only_devices()
+        and (torch._C._len_torch_function_stack() == 0 or _only_devices())
     )
 
 
 def _only_devices() -> bool:
-    """True if the active modes of torch functions, if any, only set the device of new tensors."""
+    """True if the active modes of torch functions only set the device of new tensors."""
     modes = map(torch._C._get_function_stack_at, range(torch._C._len_torch_function_stack()))
     return all(isinstance(mode, _Devices) for mode in modes)
 

@@ -124,17 +124,16 @@ class Planner:
             plan = gradient.by_name(kept.name, kept.split_k)
             if plan is not None:
                 return _Found(plan, kept)
-        short: list[Candidate] = []
-        kept, plan = self._fastest(gradient, tensors, geometry, at, short)
-        choices.put(key, kept, lasting=not short)
+        kept, plan, all_ran = self._fastest(gradient, tensors, geometry, at)
+        choices.put(key, kept, lasting=all_ran)
         return None if plan is None else _Found(plan, kept)
 
     def _fastest(
-        self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int, short: list[Candidate]
-    ) -> tuple[Kept, Plan | None]:
-        """Time PyTorch and the library's best candidates, but no candidate whose gradient is not PyTorch's. ``short``
-        gets those for which there was too little memory."""
-        found, calls = [], []
+        self, gradient: Gradient, tensors: Sequence[Any], geometry: Any, at: int
+    ) -> tuple[Kept, Plan | None, bool]:
+        """Time PyTorch and the library's best candidates, but no candidate whose gradient is not PyTorch's. False as
+        the last value if there was too little memory for some."""
+        found, calls, all_ran = [], [], True
         pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
         known = pytorch()
         if not tells(known):
@@ -153,12 +152,12 @@ class Planner:
                 else:
                     _warn_of(candidate, result, known, tensors, geometry)
             except RuntimeError:  # too little memory for the workspace
-                short.append(candidate)
+                all_ran = False
         stock, number, best = fastest(pytorch, calls, tensors[0].device)
         if number < 0:
-            return Kept("", 1, 0.0, stock), None
+            return Kept("", 1, 0.0, stock), None, all_ran
         name, split_k, _, plan = found[number]
-        return Kept(name, split_k, best, stock), plan
+        return Kept(name, split_k, best, stock), plan, all_ran
 
     def _request(self, tensors: Sequence[Any], geometry: Any, at: int) -> Request:
         """The request for one gradient with the strides that PyTorch's own gradient has."""
