@@ -1,14 +1,11 @@
 // Copied by ckgen from templates/src/plan/bwd_data_fusion.cpp. Do not edit; run: ckgen generate
 // Planning of backward data: D tensors.
+#include <climits>
+
 #include "ckgen/plan/bwd_data_checks.hpp"
 #include "ckgen/plan/fusion_checks.hpp"
 
 namespace ckgen::conv {
-namespace {
-
-constexpr int64 kMostPositionStride = int64{1} << 28;  // less than 2^31 bytes of the widest type
-
-}  // namespace
 
 std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fusion& fusion) {
     if(t.conv_spec == ConvSpec::Default)
@@ -20,17 +17,17 @@ std::string check_d_positions(const BwdDataTraits& t, const Problem& p, const Fu
             return refuse("conv-spec", name + " has gaps between positions or repeats some of them; " +
                                            "Filter1x1Stride1Pad0 needs them one after the other, or one value per " +
                                            "channel");
-        const std::string reason = check_position_stride(name, positions);
+        const std::string reason = check_position_stride(name, positions, t.d[i].bytes);
         if(!reason.empty())
             return reason;
     }
     return {};
 }
 
-std::string check_position_stride(const std::string& name, const Pointwise& positions) {
-    if(positions.stride > kMostPositionStride)
-        return refuse("inner-stride",
-                      "positions of " + name + " are " + number(positions.stride) + " elements apart, more than 2^28");
+std::string check_position_stride(const std::string& name, const Pointwise& positions, int bytes) {
+    if(positions.stride > INT_MAX / bytes)
+        return refuse("inner-stride", "positions of " + name + " are " + number(positions.stride) +
+                                          " elements apart, more than 2^31 bytes");
     return {};
 }
 

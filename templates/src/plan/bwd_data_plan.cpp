@@ -23,8 +23,13 @@ std::string check_conv_spec(const BwdDataTraits& t, const Problem& p) {
         !Pointwise(p.out, p.out.lengths, p.ndim, t.order).possible))
         reason = refuse("conv-spec", "Filter1x1Stride1Pad0 needs positions of input and output one after the other");
     return reason.empty() && t.conv_spec == ConvSpec::Filter1x1Stride1Pad0
-               ? check_position_stride("the input", Pointwise(p.in, p.in.lengths, p.ndim, t.order))
+               ? check_position_stride("the input", Pointwise(p.in, p.in.lengths, p.ndim, t.order), t.written_bytes)
                : reason;
+}
+
+// Channels of a vector of the weight's copy. Columns outside a tensor take TMA longer.
+int copied_vector(const BwdDataTraits& t, const Problem& p) {
+    return !copies_weight(t, p) ? 1 : t.tma ? 128 / t.elem_bytes : t.b_vector;
 }
 
 // Checks before sizes are multiplied.
@@ -34,18 +39,14 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
         if(p.strides[d] > kMaxStep)
             reason = refuse("strides",
                             "stride " + number(p.strides[d]) + " of dimension " + number(d) + " is more than 65535");
-    if(reason.empty())
-        reason = check_inner_strides("input", p.in, p.ndim, t.written_bytes);
-    if(reason.empty())
-        reason = check_inner_strides("output", p.out, p.ndim, t.elem_bytes);
-    if(reason.empty())
-        reason = check_conv_spec(t, p);
     if(!reason.empty())
         return reason;
-    const BwdDataProblem merged = with_merged_groups(t, p, fusion);
+    const BwdDataProblem merged = with_merged_groups(t, p, fusion);  // strides of groups may become those of channels
     reason = check_inner_strides("input", merged.problem.in, p.ndim, t.written_bytes);
     if(reason.empty())
         reason = check_inner_strides("output", merged.problem.out, p.ndim, t.elem_bytes);
+    if(reason.empty())
+        reason = check_conv_spec(t, p);
     if(!reason.empty())
         return reason;
     reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged.problem, at) : check_vectors(t, p, at);
@@ -55,6 +56,8 @@ std::string problem_reason(const BwdDataTraits& t, const Problem& p, const Fusio
         if(t.c_vector > 1 && !channels_last(t.order.in, p.ndim) && p.strides[d] > 1)
             reason = refuse("c-vector", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                             " parts neighbouring input positions; vectors of them need stride 1");
+    if(reason.empty() && (t.sums_columns || copies_weight(t, p)))
+        reason = check_weight_copy(p, copied_vector(t, p));
     if(reason.empty())
         reason = check_fusion(t, merged.problem, merged.fusion, at.in);
     return reason.empty() ? check_d_positions(t, p, fusion) : reason;
@@ -349,13 +352,9 @@ BwdDataPlan make_plan(const BwdDataTraits& t, const Problem& problem, const Fusi
     plan.reason = problem_reason(t, own, given, at);
     if(!plan.reason.empty())
         return plan;
-    if(t.sums_columns || copies_weight(t, own))
-        plan.reason = check_weight_copy(own);
-    if(!plan.reason.empty())
-        return plan;
     if(copies_weight(t, own)) {
-        const int vector = t.tma ? 128 / t.elem_bytes : t.b_vector;  // columns outside a tensor take TMA longer
-        plan.weight_copy = weight_copy_args(own, t.elem_bytes, vector, channels_last(t.order.wei, own.ndim));
+        plan.weight_copy =
+            weight_copy_args(own, t.elem_bytes, copied_vector(t, own), channels_last(t.order.wei, own.ndim));
         own = with_copied_weight(own, plan.weight_copy);
     }
     const Tensor written = own.in;

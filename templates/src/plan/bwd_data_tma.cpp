@@ -53,10 +53,8 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
                                         number(step) + ", the channels that are multiplied at once");
     if(!t.transposes_weight && !t.sums_columns && !copies_weight(t, p) && !aligned(p.taps() * p.in_channels(), t))
         return refuse("tma-limits", "the taps of an output channel are not a multiple of 16 bytes");
-    const int64 columns =
-        copies_weight(t, p) ? divide_up(p.in_channels(), 128 / t.elem_bytes) * (128 / t.elem_bytes) : p.in_channels();
-    if(p.taps() * columns > kMostRows)
-        return refuse("tma-limits", "C * taps = " + number(columns * p.taps()) + " does not fit 31 bits");
+    if(p.taps() * p.in_channels() > kMostRows)
+        return refuse("tma-limits", "C * taps = " + number(p.in_channels() * p.taps()) + " does not fit 31 bits");
     if((p.groups() - 1) * p.out.strides[0] + p.out_channels() > kMostRows)
         return refuse("tma-limits", kFarGroups);
     if(a.wei_group_bytes >= int64{1} << 40 || a.out_image_bytes >= int64{1} << 40)

@@ -61,8 +61,8 @@ std::string place_copy(Workspace& workspace, const RepackArgs& copy) {
     return place(workspace, workspace.out, "output", copy.group_bytes(), copy.groups, copy.positions);
 }
 
-std::string check_weight_copy(const Problem& p) {
-    const int64 row = p.in_channels() * p.taps();
+std::string check_weight_copy(const Problem& p, int vector) {
+    const int64 row = divide_up(p.in_channels(), vector) * vector * p.taps();
     if(row > kMostRows)
         return refuse("workspace-size", "C * taps = " + number(row) + " of a weight to copy does not fit 31 bits");
     return {};

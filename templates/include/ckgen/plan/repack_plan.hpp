@@ -30,8 +30,9 @@ struct Workspace {
 // Arguments of the copy of the output for TMA, which reads rows of a multiple of 16 bytes; without pointers. Rows are
 // padded to whole 128-byte lines if that adds at most `padding` times their bytes.
 RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
-// Refuse a weight whose rows have too many elements for a copy: what the following functions take.
-std::string check_weight_copy(const Problem& problem);
+// Refuse a weight whose rows have too many elements for a copy with channels in whole vectors: what the following
+// functions take.
+std::string check_weight_copy(const Problem& problem, int vector);
 // Arguments of the copy of a weight to channels last, in rows of whole vectors; without pointers.
 WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vector, bool channels_last);
 // The same from GKYXC, where each element of [Y][X][C] counts as a tap, to G, Y, X, C, K. With fewer than `least_taps`
