@@ -65,14 +65,23 @@ class Prepared:
     def __del__(self) -> None:
         self._api.ckgen_release(self._handle)
 
-    def entry(self) -> tuple[int, int, int, int]:
-        """The addresses of ckgen_start, ckgen_transpose, ckgen_last_error and of the ckgen_prepared, for callers in
-        C++. The last one is valid as long as this object exists."""
-        start, transpose, last_error = (
-            ctypes.cast(function, ctypes.c_void_p).value or 0
-            for function in (self._api.ckgen_start, self._api.ckgen_transpose, self._api.ckgen_last_error)
-        )
-        return start, transpose, last_error, self._handle.value or 0
+    def entry(self) -> tuple[int, int, int, int, int]:
+        """The addresses of ckgen_start, ckgen_transpose and ckgen_last_error, 0, and the address of the
+        ckgen_prepared, for callers in C++. The last one is valid as long as this object exists."""
+        api = self._api
+        start, transpose, last_error = map(_address, (api.ckgen_start, api.ckgen_transpose, api.ckgen_last_error))
+        return start, transpose, last_error, 0, self._handle.value or 0
+
+    def give(self) -> tuple[int, int, int, int, int]:
+        """The same with the address of ckgen_release in place of 0, which the caller has to call. This object can no
+        longer be used."""
+        start, transpose, last_error, _, prepared = self.entry()
+        self._handle = ctypes.c_void_p()
+        return start, transpose, last_error, _address(self._api.ckgen_release), prepared
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class Library(Catalogue):

@@ -4,14 +4,6 @@
 // this file executes it: `ckgen::execute`, and in place of aten::convolution_backward. A planner, known by its number,
 // plans all calls while ckgen.torch.enable() holds, or those of outputs that `ckgen::mark` marked (patched modules).
 // Only the dispatcher connects both sides, so that no header of Python is needed.
-//
-// A plan is a list of integers, see words() in ckgen/torch/candidates.py:
-//     for the input's and the weight's gradient:
-//         kind: 0 not computed here, 1 zeros, 2 by the library
-//         strides of the result (count and values)
-//         kind 2: strides of the final copy (count 0: none); strides of the copies that are read of grad_output and of
-//             the other tensor (count 0: read in place); the addresses of ckgen_start, ckgen_transpose,
-//             ckgen_last_error and the ckgen_prepared; bytes of workspace
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
@@ -25,6 +17,9 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/library.h>
+
+#include "plan.hpp"
+#include "problems.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -41,68 +36,10 @@ namespace {
 using at::IntArrayRef;
 using at::Tensor;
 using Gradients = std::tuple<Tensor, Tensor, Tensor>;
-using Words = std::vector<int64_t>;
-using Start = int32_t (*)(const void* prepared, void* in, void* wei, const void* out, void* workspace, void* stream);
-using Transpose = int32_t (*)(const void* source, void* target, int64_t images, int64_t rows, int64_t columns,
-                              int32_t element_bytes, void* stream);
-using LastError = const char* (*)();
-
-struct Step {
-    enum Kind : int64_t { Absent, Zeros, Library } kind = Absent;
-    Words strides, reordered;
-    Words copies[2];  // of grad_output and the other tensor
-    Start start = nullptr;
-    Transpose transpose = nullptr;
-    LastError last_error = nullptr;
-    const void* prepared = nullptr;
-    int64_t workspace_bytes = 0;
-};
-
-struct Plan {
-    Step steps[2];  // the gradients of input and weight
-};
-
-struct Reader {
-    IntArrayRef words;
-    size_t at = 0;
-
-    int64_t next() {
-        TORCH_CHECK(at < words.size(), "ckgen: a plan ends too early");
-        return words[at++];
-    }
-    Words list() {
-        Words values(next());
-        for(auto& value : values)
-            value = next();
-        return values;
-    }
-    template <class Pointer>
-    Pointer pointer() {
-        return reinterpret_cast<Pointer>(static_cast<intptr_t>(next()));
-    }
-};
-
-Plan read_plan(IntArrayRef words) {
-    Reader reader{words};
-    Plan plan;
-    for(auto& step : plan.steps) {
-        step.kind = static_cast<Step::Kind>(reader.next());
-        if(step.kind == Step::Absent)
-            continue;
-        step.strides = reader.list();
-        if(step.kind == Step::Zeros)
-            continue;
-        step.reordered = reader.list();
-        for(auto& copy : step.copies)
-            copy = reader.list();
-        step.start = reader.pointer<Start>();
-        step.transpose = reader.pointer<Transpose>();
-        step.last_error = reader.pointer<LastError>();
-        step.prepared = reader.pointer<const void*>();
-        step.workspace_bytes = reader.next();
-    }
-    return plan;
-}
+using ckgen_torch::Plan;
+using ckgen_torch::Problems;
+using ckgen_torch::Step;
+using ckgen_torch::Words;
 
 // The current stream as the C API takes it; null on a CPU.
 void* stream_of(const Tensor& tensor) {
@@ -173,7 +110,7 @@ Tensor compute(const Step& step, void* (&addresses)[3], int written, IntArrayRef
         return result.zero_();
     addresses[written] = result.mutable_data_ptr();
     const int32_t status =
-        step.start(step.prepared, addresses[0], addresses[1], addresses[2], workspace, stream_of(on));
+        step.start(step.prepared.get(), addresses[0], addresses[1], addresses[2], workspace, stream_of(on));
     TORCH_CHECK(status == 0, "ckgen: ", step.last_error());
     return copied(result, step.reordered, step);
 }
@@ -206,7 +143,7 @@ std::tuple<Tensor, Tensor> execute(const Plan& plan, const Tensor& grad_output, 
 
 std::tuple<Tensor, Tensor> execute_words(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
                                          IntArrayRef words) {
-    return execute(read_plan(words), grad_output, input, weight, weight.scalar_type());
+    return execute(ckgen_torch::read_plan(words), grad_output, input, weight, weight.scalar_type());
 }
 
 // ---- in place of aten::convolution_backward ----
@@ -221,18 +158,10 @@ struct Mark {
 thread_local Mark marked;
 thread_local bool planning = false;  // the planner times PyTorch's own gradients
 
-struct Hash {
-    size_t operator()(const Words& words) const {
-        uint64_t hash = 0x9e3779b97f4a7c15u;
-        for(const int64_t word : words)
-            hash = (hash ^ static_cast<uint64_t>(word)) * 0xff51afd7ed558ccdu, hash ^= hash >> 32;
-        return hash;
-    }
-};
-
 std::shared_mutex plans_mutex;
-std::unordered_map<Words, std::shared_ptr<const Plan>, Hash> plans;
-constexpr size_t kMostPlans = 1 << 16;  // dynamic shapes: start again beyond these
+std::unordered_map<Words, std::shared_ptr<const Plan>, ckgen_torch::Hash> plans;
+constexpr size_t kMostPlans = 1 << 14;  // of about 8 KiB each; start again beyond these
+std::unordered_map<int64_t, Problems> varying;  // of the planners that compare times
 
 void add(Words& key, IntArrayRef values) { key.insert(key.end(), values.begin(), values.end()); }
 
@@ -245,22 +174,25 @@ bool rounds(const at::Context& context, bool (at::Context::*tells)(Name...) cons
         return (context.*tells)(Name::value_type::CONV...);
 }
 
-// Everything that a plan depends on. Switches of PyTorch count too: they change how fast PyTorch itself is.
-void make_key(Words& key, int64_t planner, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
-              IntArrayRef dilation, int64_t groups, int64_t wanted) {
+// Everything that a plan depends on. Switches of PyTorch count too: they change how fast PyTorch itself is. Returns the
+// number of words at the beginning that tell the layer: all but sizes of images, strides and addresses.
+size_t make_key(Words& key, int64_t planner, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
+                IntArrayRef dilation, int64_t groups, int64_t wanted) {
     const auto& context = at::globalContext();
     const int64_t switches = rounds(context, &at::Context::allowTF32CuDNN) | context.benchmarkCuDNN() << 1 |
                              context.deterministicCuDNN() << 2 | context.deterministicAlgorithms() << 3;
     key.clear();
     add(key, {planner, tensors[0].dim(), wanted, switches, groups, static_cast<int64_t>(tensors[0].scalar_type()),
               tensors[0].device().index()});
-    for(const IntArrayRef values : {stride, padding, dilation})
+    for(const IntArrayRef values : {stride, padding, dilation, tensors[2].sizes()})
         add(key, values);
+    const size_t layer_words = key.size();
     for(const Tensor& tensor : tensors) {
         add(key, tensor.sizes());
         add(key, tensor.strides());
         key.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) & 15));
     }
+    return layer_words;
 }
 
 // Python's plan; null if PyTorch is to compute these gradients this time and the question is open.
@@ -276,23 +208,31 @@ std::shared_ptr<const Plan> ask(int64_t planner, const Tensor (&tensors)[3], Int
     // Without their graph: references that Python keeps a while would keep nodes of autograd alive.
     const Words words = plan.call(tensors[0].detach(), tensors[1].detach(), tensors[2].detach(), stride, padding,
                                   dilation, groups, wanted, planner);
-    return words.empty() ? nullptr : std::make_shared<const Plan>(read_plan(words));
+    return words.empty() ? nullptr : std::make_shared<const Plan>(ckgen_torch::read_plan(words));
 }
 
 std::shared_ptr<const Plan> find(int64_t planner, const Tensor (&tensors)[3], IntArrayRef stride, IntArrayRef padding,
                                  IntArrayRef dilation, int64_t groups, int64_t wanted) {
     thread_local Words key;
-    make_key(key, planner, tensors, stride, padding, dilation, groups, wanted);
+    const size_t layer_words = make_key(key, planner, tensors, stride, padding, dilation, groups, wanted);
     {
         const std::shared_lock lock(plans_mutex);
         if(const auto found = plans.find(key); found != plans.end())
             return found->second;
     }
     const Words mine = key;  // planning may come here again
+    const auto start = Problems::Clock::now();
+    {
+        const std::unique_lock lock(plans_mutex);
+        if(const auto found = varying.find(planner); found != varying.end() && !found->second.admit(mine, layer_words, start))
+            return nullptr;
+    }
     auto made = ask(planner, tensors, stride, padding, dilation, groups, wanted);
+    const std::unique_lock lock(plans_mutex);
+    if(const auto found = varying.find(planner); found != varying.end())
+        found->second.count(Problems::Clock::now() - start);
     if(made == nullptr)
         return made;
-    const std::unique_lock lock(plans_mutex);
     if(plans.size() >= kMostPlans)
         plans.clear();
     return plans.emplace(mine, std::move(made)).first->second;
@@ -380,6 +320,12 @@ TORCH_LIBRARY_IMPL(ckgen, CompositeExplicitAutograd, library) {
     library.impl("mark", [](const Tensor&, int64_t) {});  // nothing is recorded
 }
 TORCH_LIBRARY_IMPL(ckgen, Autograd, library) { library.impl("mark", mark); }
+
+// Tells that a planner compares times, and that PyTorch may compute what it does not plan.
+extern "C" __attribute__((visibility("default"))) void ckgen_torch_compares(int64_t planner) {
+    const std::unique_lock lock(plans_mutex);
+    varying.try_emplace(planner);
+}
 
 // Lets a planner plan all backward convolutions of this process; 0: none.
 extern "C" __attribute__((visibility("default"))) void ckgen_torch_use(int64_t planner) { everywhere.store(planner); }

@@ -70,8 +70,9 @@ def _split_k(step: Step) -> int:
     return step.start.split_k if step.start is not None else 1
 
 
-def words(plan: Plan) -> list[int]:
-    """The plan as binding.cpp reads it. The plan must outlive its use: addresses in it are those of its steps."""
+def words(plan: Plan, *, give: bool = False) -> list[int]:
+    """The plan as plan.hpp reads it. Addresses in it are those of the plan's steps, which must outlive its use, or,
+    with ``give``, belong to the binding from now on."""
     found: list[int] = []
     for step in (plan.data, plan.weight):
         if step is None:
@@ -81,7 +82,7 @@ def words(plan: Plan) -> list[int]:
         if step.start is not None:
             for strides in (step.reordered, *step.copies):
                 found += _counted(strides)
-            found += [*step.start.entry(), step.start.workspace_bytes]
+            found += [*(step.start.give() if give else step.start.entry()), step.start.workspace_bytes]
     return found
 
 

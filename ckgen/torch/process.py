@@ -6,6 +6,7 @@ import functools
 import hashlib
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,7 +60,7 @@ class Planner:
         self.library, self.fallback, self.measure, self.cache = library, fallback, measure, cache
         self.gradients, self.help = gradients, help
         self.on_gpu = library.platform != "host"
-        self.kept: list[Plan] = []  # the binding holds addresses of their parts
+        self.planned: Counter[tuple[bool, bool]] = Counter()  # by whether the library computes each gradient
         self._choices: dict[Any, Choices] = {}
         self._lock = threading.RLock()
 
@@ -81,9 +82,8 @@ class Planner:
             used = worth([one.kept if one is not None else None for one in found], wanted == 0b11)
             found = [one if use else None for one, use in zip(found, used, strict=True)]
         data, weight = (one.plan if one is not None else _NOTHING for one in found)
-        plan = Plan(data.data, weight.weight, (False, False))
-        self.kept.append(plan)
-        return words(plan)
+        self.planned[data.data is not None, weight.weight is not None] += 1
+        return words(Plan(data.data, weight.weight, (False, False)), give=True)
 
     def choices(self) -> dict[str, Kept]:
         """The timed choices so far."""

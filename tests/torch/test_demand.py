@@ -64,7 +64,7 @@ def right(found: list[Any], case: tuple[Any, ...]) -> None:
 
 def by_ckgen(enabled: ct.Enabled) -> list[tuple[bool, bool]]:
     """For each plan so far, whether ckgen computes the gradient of the input and of the weight."""
-    return [(plan.data is not None, plan.weight is not None) for plan in enabled.planner.kept]
+    return list(enabled.planner.planned.elements())
 
 
 def test_pytorch_computes_until_the_library_is_ready() -> None:

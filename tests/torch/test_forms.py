@@ -3,10 +3,12 @@ and without copies, and float32 that may be rounded to tf32."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pytest
 
+from ckgen.library.c_api import LibraryError
 from ckgen.library.library import Library
 from tests.support.torch_cases import DEVICE, NVIDIA, expected, make, torch
 
@@ -56,6 +58,25 @@ def test_every_candidate_of_contiguous_tensors_is_right(
         assert found.is_contiguous()
         assert torch.allclose(found.double().cpu(), known, rtol=2e-3, atol=2e-2), one.name
     assert NVIDIA or dtype is torch.float32 or len(layouts) == 2
+
+
+def test_a_run_that_the_binding_gets_is_released_by_it(torch_library: Library) -> None:
+    input, weight, gradient, settings = make(SHAPES[0])
+    tensors = gradient, input, weight
+    known = expected(input, weight, gradient, settings, of_input=True)
+    one = next(Gradient(torch_library, request(tensors, settings, 0)).candidates(1, False))
+    released: list[int] = []
+    note = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(released.append)
+    given = words(one.plan, give=True)
+    release, run = given[-4:-2]  # before the bytes of workspace and the weight's gradient
+    given[-4] = ctypes.cast(note, ctypes.c_void_p).value or 0
+    for times in (1, 2):
+        found = torch.ops.ckgen.execute(*tensors, given)[0]
+        assert torch.allclose(found.double().cpu(), known, rtol=1e-5, atol=1e-4)
+        assert released == [run] * times, "when the binding drops what it read"
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(release)(run)
+    with pytest.raises(LibraryError, match="prepared"):
+        one.plan.data.start(0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(("shape", "copies"), [(SHAPES[0], 0), (SHAPES[1], 0), (SHAPES[2], 1)], ids=str)

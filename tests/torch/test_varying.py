@@ -1,0 +1,82 @@
+"""Test ckgen.torch.enable where the sizes of images vary from step to step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckgen.library.library import Library
+from tests.support.torch_cases import assert_close, torch, uniform
+
+import ckgen.torch as ct  # isort: skip
+from ckgen.torch import process  # isort: skip
+
+pytestmark = pytest.mark.compiles
+AT_ONCE = 16  # kAtOnce of ckgen/torch/problems.hpp
+
+
+@pytest.fixture(autouse=True)
+def only_here() -> Iterator[None]:
+    yield
+    ct.disable()
+
+
+@pytest.fixture
+def library_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "fastest", lambda pytorch, calls, device: (10.0, 0, 5.0))
+
+
+class Layer:
+    """A convolution, and how often its problems were planned."""
+
+    def __init__(self, enabled: ct.Enabled, channels: int = 2) -> None:
+        self.weight, self.planner = uniform(channels, channels, 1, 1), enabled.planner
+
+    def planned(self, edge: int) -> int:
+        """The problems that are planned in a step with an image of this edge, whose gradient must be right."""
+        before = self.planner.planned.total()
+        input, weight = uniform(1, self.weight.shape[1], edge, 3), self.weight.clone().requires_grad_()
+        torch.conv2d(input, weight).sum().backward()
+        assert_close(weight.grad[0, :, 0, 0], input.sum((0, 2, 3)))
+        return int(self.planner.planned.total() - before)
+
+
+@pytest.mark.usefixtures("library_is_faster")
+def test_problems_after_the_first_of_a_layer_wait_until_they_come_again(torch_library: Library, tmp_path: Path) -> None:
+    with ct.enable(torch_library, cache=tmp_path) as enabled:
+        layer = Layer(enabled)
+        assert [layer.planned(edge) for edge in range(1, 21)] == [1] * AT_ONCE + [0] * 4
+        assert [layer.planned(edge) for edge in (1, 18, 18, 25)] == [0, 1, 0, 0], "the 18th comes again"
+        assert Layer(enabled, 3).planned(1) == 1, "another layer"
+
+
+@pytest.mark.usefixtures("library_is_faster")
+def test_late_plans_take_a_small_share_of_the_time(
+    torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ct.enable(torch_library, cache=tmp_path) as enabled:
+        layer = Layer(enabled)
+        for edge in range(1, 21):
+            layer.planned(edge)
+        gradient = process.Planner._gradient
+        monkeypatch.setattr(process.Planner, "_gradient", lambda *given: time.sleep(0.1) or gradient(*given))
+        begin = time.perf_counter()
+        assert layer.planned(17) == 1
+        taken = time.perf_counter() - begin
+        assert [layer.planned(edge) for edge in (18, 19)] == [0, 0]
+        time.sleep(20 * taken)
+        assert [layer.planned(edge) for edge in (18, 19)] == [1, 0]
+
+
+@pytest.mark.parametrize("settings", [{"fallback": "error"}, {"tune": "off"}], ids=str)
+@pytest.mark.usefixtures("library_is_faster")
+def test_without_a_comparison_all_problems_are_planned_at_once(
+    torch_library: Library, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with ct.enable(torch_library, cache=tmp_path, **settings) as enabled:
+        layer = Layer(enabled)
+        assert [layer.planned(edge) for edge in range(1, 21)] == [1] * 20
