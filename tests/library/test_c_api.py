@@ -19,14 +19,28 @@ from ckgen.conv.layout import TENSORS
 from ckgen.conv.problem import make_problem
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
-from ckgen.library.c_api import CProblem, LibraryError, missing_bytes
+from ckgen.library.c_api import CDTensor, CProblem, LibraryError, missing_bytes
 from ckgen.library.library import Library, UnsupportedProblem
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBLEM = make_problem(groups=2, batch=4, k=8, c=8, filter=(3, 3), input=(6, 5), pad=1)
 
-
+# Lets no more threads than MOST_THREADS begin.
+FEW_THREADS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* data) {
+    static int begun = 0;
+    if(begun++ >= atoi(getenv("MOST_THREADS")))
+        return EAGAIN;
+    int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = dlsym(RTLD_NEXT, "pthread_create");
+    return create(thread, attributes, work, data);
+}
+"""
 CHANNELS_LAST = {BWD_WEIGHT: "NHWGC/GKYXC/NHWGK", BWD_DATA: "NHWGK/GKYXC/NHWGC"}
 
 
@@ -98,6 +112,67 @@ def test_a_prepared_run_takes_other_addresses(host_library: Library, operation: 
         refused[at] = wrong
         with pytest.raises(LibraryError, match=words):
             start(*refused, scratch, 0)
+
+
+def test_a_prepared_run_with_the_result_as_d_tensor_checks_other_addresses(host_library: Library) -> None:
+    """The D tensor stays where it was; a result elsewhere is right, and one that overlaps it is refused."""
+    name = next(
+        i.name for i in host_library.instances if (i.function, i.operation, i.dtype) == ("Bilinear", BWD_DATA, "f32")
+    )
+    problem, layout = make_problem(batch=2, k=8, c=8, filter=(1, 1), input=(4, 4)), host_library.instance(name).layout
+    random = np.random.default_rng(3)
+    out, wei = (random.uniform(-1, 1, problem.shape(t, layout)).astype(np.float32) for t in ("out", "wei"))
+    size = int(np.prod(problem.shape("in", layout)))
+    held = random.uniform(-1, 1, 4 * size).astype(np.float32)
+    d, known = held[:size].copy(), np.empty(size, np.float32)
+    described = host_library.describe(name, problem)
+    described.set_ds([CDTensor.make(list(described.in_lengths), list(described.in_strides))])
+    described.d[0].data = held.ctypes.data
+    start = host_library.prepare(name, described, (held.ctypes.data, wei.ctypes.data, out.ctypes.data))
+    read = wei.ctypes.data, out.ctypes.data
+    start(known.ctypes.data, *read, 0, 0)
+    assert not np.array_equal(known, d) and np.array_equal(held[:size], d)
+    with pytest.raises(LibraryError, match="overlap"):
+        start(held.ctypes.data + 16, *read, 0, 0)
+    start(held[2 * size :].ctypes.data, *read, 0, 0)
+    start(held.ctypes.data, *read, 0, 0)
+    for result in (held[:size], held[2 * size : 3 * size]):
+        np.testing.assert_array_equal(result, known)
+
+
+def test_a_launch_without_a_workspace_has_split_k_1(host_library: Library) -> None:
+    instance = generic(host_library, BWD_WEIGHT)
+    problem = make_problem(batch=8, k=4, c=4, filter=(1, 1), input=(8, 8))
+    arrays = [np.zeros(problem.shape(t, instance.layout), np.float32) for t in ("in", "wei", "out")]  # type: ignore[arg-type]
+    at = [array.ctypes.data for array in arrays]
+    launches = [
+        host_library.planned(instance.name, host_library.describe(instance.name, problem, split_k=split_k), (*at, 0))
+        for split_k in (1, 4)
+    ]
+    assert launches[0] == launches[1]
+
+
+def test_runs_need_no_helper_threads(host_library: Library, tmp_path: Path) -> None:
+    """Where the limit of threads is reached, the calling thread does the work of those that cannot begin."""
+    (tmp_path / "few.c").write_text(FEW_THREADS)
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "few.c", "-o", tmp_path / "few.so", "-ldl"], check=True)
+    code = f"""
+from tests.library.test_c_api import *
+library = Library({str(host_library.path)!r})
+library._api.ckgen_host_configure(0, 4)
+name = generic(library, BWD_WEIGHT).name
+tensors = [np.ones(PROBLEM.shape(t, library.instance(name).layout), np.float32) for t in ("in", "wei", "out")]
+library.run(name, PROBLEM, *tensors)
+print("sum", float(tensors[1].sum()))
+"""
+    said = []
+    for most in ("0", "1", "99"):
+        environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "few.so"), "MOST_THREADS": most}
+        environment |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        said.append(run.stdout)
+    assert said[0].startswith("sum") and len(set(said)) == 1
 
 
 def test_results_that_overlap_an_input_are_refused(host_library: Library) -> None:

@@ -20,11 +20,12 @@ namespace ck::own {
 using tensor_operation::element_wise::Bilinear;
 using tensor_operation::element_wise::Scale;
 
-// A function of the program: two D tensors, one of them with a value per channel.
+// A function of the program: two D tensors, one of them with a value per channel, and a member that is half a word.
 struct GatedSum {
+    half_t factor = half_t(1.f);
     template <class Y, class E, class D0, class D1>
     __host__ __device__ void operator()(Y& y, const E& e, const D0& d0, const D1& d1) const {
-        y = e + d0 * d1;
+        y = e + static_cast<float>(factor) * (d0 * d1);
     }
 };
 // An operation that no factor of the sum can stand for.
@@ -178,12 +179,45 @@ inline bool plain() {
 }
 inline bool gated() {
     const auto p = any_problem(2, 4, false);
+    const float factor = scalar();
     const OneD<float> d0(weight_like<GKYXC>(p));
     const std::vector<std::size_t> lengths{d0.values.GetLengths()[0], 1, d0.values.GetLengths()[2], 1, 1};
     const OneD<bhalf_t> d1(HostTensorDescriptor(lengths, std::vector<std::size_t>{lengths[2], 0, 1, 0, 0}));
     return fused<Gated2d, In2d, bhalf_t, float>(
-        p, between(1, 3), false, PassThrough{}, GatedSum{}, PassThrough{},
-        [&](float sum, const auto& at) { return sum + number(d0.values, at) * number(d1.values, at); }, d0, d1);
+        p, between(1, 3), false, PassThrough{}, GatedSum{half_t(factor)}, PassThrough{},
+        [&](float sum, const auto& at) { return sum + factor * (number(d0.values, at) * number(d1.values, at)); }, d0,
+        d1);
+}
+
+// True if a run uses a workspace whose size was asked with an equal argument.
+inline bool asked_before() {
+    const utils::conv::ConvParam p(2, 1, 4, 8, 8, {3, 3}, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {1, 1});
+    const OnDevice<half_t> in(
+        integers<half_t>(utils::conv::make_input_host_tensor_descriptor_g_n_c_wis_packed<NHWGC>(p)));
+    const OnDevice<half_t> out(
+        integers<half_t>(utils::conv::make_output_host_tensor_descriptor_g_n_k_wos_packed<NHWGK>(p)));
+    const OnDevice<half_t> wei(integers<half_t>(weight_like<GKYXC>(p)));
+    const auto sizes = [](const HostTensorDescriptor& descriptor) { return Sizes<index_t, 2>(descriptor); };
+    const auto i = sizes(utils::conv::make_input_host_tensor_descriptor_g_n_c_wis_packed<NHWGC>(p));
+    const auto w = sizes(weight_like<GKYXC>(p));
+    const auto o = sizes(utils::conv::make_output_host_tensor_descriptor_g_n_k_wos_packed<NHWGK>(p));
+    auto conv = Plain2d{};
+    const auto argument = [&] {
+        return conv.MakeArgumentPointer(in.GetDeviceBuffer(), wei.GetDeviceBuffer(), out.GetDeviceBuffer(), {},
+                                        i.lengths, i.strides, w.lengths, w.strides, o.lengths, o.strides, {}, {},
+                                        spatial<2>(p.conv_filter_strides_), spatial<2>(p.conv_filter_dilations_),
+                                        spatial<2>(p.input_left_pads_), spatial<2>(p.input_right_pads_), PassThrough{},
+                                        PassThrough{}, PassThrough{}, 3);
+    };
+    const auto asked = argument(), run = argument();
+    const std::size_t bytes = conv.GetWorkSpaceSize(asked.get());
+    std::vector<unsigned char> before(bytes, 0xab), after(bytes);
+    DeviceMem workspace(bytes);
+    workspace.ToDevice(before.data());
+    conv.SetWorkSpacePointer(run.get(), workspace.GetDeviceBuffer());
+    conv.MakeInvokerPointer()->Run(run.get());
+    workspace.FromDevice(after.data());
+    return bytes > 0 && before != after;
 }
 
 }  // namespace ck::own
@@ -201,5 +235,5 @@ int main() {
         right += scaled() + plain() + gated();
     }
     std::cout << Bilinear2d{}.GetTypeString() << "\n" << right << " of " << 7 * draws << " right" << std::endl;
-    return right == 7 * draws ? EXIT_SUCCESS : EXIT_FAILURE;
+    return right == 7 * draws && asked_before() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 // Names that programs for CK use without running them: short names, layouts and types that no instance has, and the
 // operators of backward weight with D tensors.
 #include "ck/host_utility/device_prop.hpp"
+#include "ck/library/reference_tensor_operation/cpu/reference_conv_bwd_data.hpp"
 #include "ck/library/tensor_operation_instance/gpu/convolution_backward_data.hpp"
 #include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_data_scale.hpp"
 #include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight.hpp"
@@ -31,6 +32,12 @@ std::size_t fused_weight_operators() {
     return DeviceOperationInstanceFactory<Op>::GetInstances().size();
 }
 
+// int8 results of a reference are rounded as those of kernels: to the nearest, ties to even.
+bool rounds_int8() {
+    using ck::tensor_operation::host::reference::rounded;
+    return rounded<std::int8_t>(2.5f) == 2 && rounded<std::int8_t>(3.75f) == 4 && rounded<std::int8_t>(-3e9f) == -128;
+}
+
 int main() {
     using Op = DeviceGroupedConvBwdWeight<2, NHWGC, GKYXC, NHWGK, F16, F16, F16, PassThrough, PassThrough, PassThrough>;
     const auto ops = DeviceOperationInstanceFactory<Op>::GetInstances();
@@ -40,6 +47,12 @@ int main() {
               << fused_weight_operators<Scale, Empty_Tuple, Empty_Tuple>() << ' ' << ck::is_xdl_supported() << '\n'
               << ops.front()->GetTypeString() << '\n'
               << ops.front()->GetTypeIdHashCode() << '\n'
-              << ck::type_convert<float>(ck::type_convert<ck::bhalf_t>(1.00390625f)) << '\n';
+              << ck::type_convert<float>(ck::type_convert<ck::bhalf_t>(1.00390625f)) << '\n'
+              << rounds_int8();
+    for(const char* name : {"gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100"}) {
+        setenv("CKGEN_HOST_DEVICE_NAME", name, 1);
+        std::cout << ' ' << ck::is_xdl_supported() << ck::is_lds_direct_load_supported();
+    }
+    std::cout << '\n';
     return ops.front()->GetTypeIdHashCode().empty() ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -25,8 +25,11 @@ inline std::string get_device_name() {
 }
 
 inline bool device_name_starts_with(const char* prefix) { return get_device_name().rfind(prefix, 0) == 0; }
-inline bool is_xdl_supported() { return device_name_starts_with("gfx9") && get_device_name() != "gfx906"; }
-inline bool is_lds_direct_load_supported() { return get_device_name() == "gfx90a" || device_name_starts_with("gfx94"); }
+inline bool is_xdl_supported() {
+    return get_device_name() == "gfx908" || get_device_name() == "gfx90a" || device_name_starts_with("gfx94") ||
+           device_name_starts_with("gfx95");
+}
+inline bool is_lds_direct_load_supported() { return is_xdl_supported() && get_device_name() != "gfx908"; }
 inline bool is_bf16_atomic_supported() { return device_name_starts_with("gfx94"); }
 inline bool is_gfx101_supported() { return device_name_starts_with("gfx101"); }
 inline bool is_gfx103_supported() { return device_name_starts_with("gfx103"); }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -97,9 +99,10 @@ struct Rows {
 
 template <class T>
 T rounded(float value) {
-    if constexpr(std::is_integral_v<T>)
-        value = std::clamp(value, float(std::numeric_limits<T>::min()), float(std::numeric_limits<T>::max()));
-    return type_convert<T>(value);
+    if constexpr(std::is_same_v<T, int8_t>)
+        return ckgen::Convert<int8_t>::from(value);  // as kernels round
+    else
+        return type_convert<T>(value);
 }
 
 // result = function(row values, D values...)
@@ -145,12 +148,18 @@ inline void add_scaled(float* to, float factor, const float* from, long_index_t 
 template <class Work>
 void in_parallel(long_index_t count, const Work& work) {
     const long_index_t workers = std::clamp<long_index_t>(std::thread::hardware_concurrency(), 1, 64);
+    std::atomic<long_index_t> next{0};
+    const auto run = [&] {
+        for(long_index_t i = next++; i < count; i = next++)
+            work(i);
+    };
     std::vector<std::thread> threads;
-    for(long_index_t worker = 0; worker < workers; ++worker)
-        threads.emplace_back([=, &work] {
-            for(long_index_t i = worker; i < count; i += workers)
-                work(i);
-        });
+    try {
+        for(long_index_t worker = 1; worker < workers; ++worker)
+            threads.emplace_back(run);
+    } catch(const std::system_error&) {  // the limit of threads is reached: those that there are do the work
+    }
+    run();
     for(std::thread& thread : threads)
         thread.join();
 }

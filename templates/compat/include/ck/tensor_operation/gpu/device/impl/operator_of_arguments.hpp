@@ -207,6 +207,12 @@ public:
     std::size_t GetWorkSpaceSize(const BaseArgument* argument) const override {
         return planned().GetWorkSpaceSize(planned_of(argument));
     }
+    void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
+                             const StreamConfig& config = StreamConfig{}) const override {
+        tensor_operation::device::BaseOperator::SetWorkSpacePointer(argument, workspace, config);
+        if(auto* const own = dynamic_cast<Argument*>(argument); own != nullptr)
+            planned().SetWorkSpacePointer(own->planned_argument.get(), workspace, config);
+    }
     std::string GetTypeString() const override { return planned().GetTypeString(); }
     std::string GetIdentity() const override { return planned().GetIdentity(); }
 
