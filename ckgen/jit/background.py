@@ -65,6 +65,11 @@ class Background:
             while self._waiting:
                 self._changed.wait()
 
+    @property
+    def failed(self) -> bool:
+        """True if something could not be built."""
+        return bool(self._failed)
+
     def ranked(self, need: Need) -> tuple[str, ...]:
         """All instances that could take this, the probably fastest first, whether or not they are built."""
         return () if self._known is None else self._known.ranked(need)
@@ -98,13 +103,16 @@ class Background:
         for need in needs:
             if not self._waiting[need]:
                 self._waiting[need] = self._known.needed(need, self.generic)
-        self.paths |= {name: path for name, path in self._shelf.held().items() if name not in self.paths}
+        self.paths |= {name: path for name, path in self._held().items() if name not in self.paths}
         self._answer(needs)
         wanted = dict.fromkeys(name for names in self._waiting.values() for name in names)
         missing = [name for name in wanted if name not in self.paths and name not in self._failed]
         if missing:
             most = min(max(LEAST_BATCH, len(os.sched_getaffinity(0))), MOST_BATCH)
             self._build(self._known.batch(missing, most), len(missing))
+
+    def _held(self) -> dict[str, Path]:
+        return {} if self._shelf is None else self._shelf.held()
 
     def _answer(self, needs: Sequence[Need], everything: bool = False) -> None:
         with self._changed:
@@ -145,10 +153,13 @@ class Background:
                     self._progress.show(self.target.arch, len(names), of, step[1] or step[2])
         atexit.unregister(process.terminate)
         if process.returncode:
-            self._failed |= set(names)
             reason = said.get("error") or "; ".join(lines) or f"exit code {process.returncode}"
             log = f"; log: {said['log']}" if said.get("log") else ""
+            self._failed |= set(names)
             self._fail(f"{len(names)} instances for {self.target.arch} cannot be built: {reason}{log}")
+        elif missing := set(names).difference(self._held()):  # as after an update of ckgen or of the compiler
+            self._failed |= missing
+            self._fail(f"the build of {len(missing)} instances gave others than this process needs: start it again")
 
     def _fail(self, message: str) -> None:
         if not self._told:

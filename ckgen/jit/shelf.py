@@ -47,9 +47,8 @@ class Shelf:
         """The instances of all entries with the paths of their libraries."""
         found: dict[str, Path] = {}
         for entry in self._cache.entries():
-            if replace(entry.key, contents="") == self.key and (entry.path / NAMES).is_file():
-                names = (entry.path / NAMES).read_text(encoding="utf-8").split()
-                found |= dict.fromkeys(names, entry.path / LIBRARY)
+            if replace(entry.key, contents="") == self.key:
+                found |= dict.fromkeys(_names_in(entry.path), entry.path / LIBRARY)
         return found
 
     def log_of(self, names: Sequence[str]) -> Path:
@@ -71,7 +70,11 @@ class Shelf:
             shutil.copyfile(library, folder / LIBRARY)
             (folder / NAMES).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
 
-        self._cache.get(replace(self.key, contents=_sha256(names)), fill)
+        key = replace(self.key, contents=_sha256(names))
+        for entry in self._cache.entries():
+            if entry.key == key and set(_names_in(entry.path)) != set(names):
+                self._cache.remove(entry)  # damaged
+        self._cache.get(key, fill)
 
     def _make(self, names: Sequence[str], jobs: int, lock: int, on_line: Callable[[str], None]) -> Path:
         """Generate and compile in the workshop."""
@@ -94,6 +97,14 @@ class Shelf:
             held=(lock,),
         )
         return made.library
+
+
+def _names_in(entry: Path) -> list[str]:
+    """The instances in an entry's library; none if a file is missing."""
+    try:
+        return (entry / NAMES).read_text(encoding="utf-8").split() if (entry / LIBRARY).is_file() else []
+    except (OSError, UnicodeDecodeError):
+        return []
 
 
 def _options(count: int, jobs: int) -> dict[str, str]:

@@ -100,12 +100,13 @@ def runs_on(archs: Sequence[str], arch: str, amd_only: bool = False) -> bool:
 
 
 def same_arch(one: str, other: str) -> bool:
-    """True if two names mean the same architecture: code for a GPU of compute capability 9.0 is compiled for sm_90a."""
+    """True if two names mean the same architecture: code for a GPU of compute capability 9.0 is compiled for sm_90a,
+    and features after a colon (gfx90a:xnack+) are ignored."""
     return _plain(one) == _plain(other)
 
 
 def _plain(arch: str) -> str:
-    return arch.rstrip("a") if arch.startswith("sm_") else arch
+    return arch.rstrip("a") if arch.startswith("sm_") else arch.partition(":")[0]
 
 
 def _listed(

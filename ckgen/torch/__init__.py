@@ -83,6 +83,8 @@ def conv_backward_weight(
     _require("grad_output", grad_output, readable)
     _require("input", input, readable)
     geometry, dtype = _geometry(stride, padding, dilation, groups, input.dim() - 2), weight_dtype or input.dtype
+    if not isinstance(dtype, torch.dtype):
+        raise LibraryError(f"weight_dtype is {dtype!r}; a type such as torch.float32 is possible")
     return one_gradient(grad_output, input, whole(weight_size), dtype, geometry, 1, _path(library))
 
 
@@ -194,7 +196,7 @@ def patch(
     change, and the model can be copied and pickled: it refers to the library by its path. ``unpatch`` undoes this.
     """
     if library is None:
-        policy = Policy(ON_DEMAND, input_gradient, unsupported != "error")
+        policy = _policy(None, input_gradient, unsupported or "pytorch")
     else:
         policy = _policy(library, input_gradient, unsupported or "error")
         engine(policy.library)  # report a faulty library now, not in the first backward pass
@@ -202,15 +204,18 @@ def patch(
     return torch_patch.patch(model, policy, *names)
 
 
-def _policy(library: LibraryOrPath, input_gradient: bool, unsupported: Unsupported) -> Policy:
+def _policy(library: LibraryOrPath | None, input_gradient: bool, unsupported: Unsupported) -> Policy:
     if unsupported not in ("error", "pytorch"):
         raise LibraryError(f"unsupported is {unsupported!r}", 'it may be "error" or "pytorch"')
-    return Policy(_path(library), input_gradient, unsupported == "pytorch")
+    path = ON_DEMAND if library is None else _path(library)
+    return Policy(path, input_gradient, unsupported == "pytorch")
 
 
 def _path(library: LibraryOrPath) -> str:
     """The library's absolute path: a backward pass may follow a change of the working directory."""
     path = library.path if isinstance(library, Library) else os.fspath(library)
+    if not path:
+        raise LibraryError("the path of the library is empty", "name a shared library that `ckgen build` made")
     if os.path.isabs(path) or torch.compiler.is_compiling() or not os.path.exists(path):
         return path
     return os.path.abspath(path)
@@ -219,6 +224,10 @@ def _path(library: LibraryOrPath) -> str:
 def _geometry(
     stride: Edges, padding: Edges, dilation: Edges, groups: int, ndim: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]:
+    given = {"stride": stride, "padding": padding, "dilation": dilation}
+    for name, value in given.items():
+        if isinstance(value, str):
+            raise LibraryError(f"{name} is {value!r}; an integer, or one per dimension, is possible")
     return spread(stride, ndim), spread(padding, ndim), spread(dilation, ndim), groups
 
 

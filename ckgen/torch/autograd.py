@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ckgen.torch.engines import engine
-from ckgen.torch.operators import CONV, CONV_BACKWARD, LIBRARY, Policy, convolution, geometry_of
+from ckgen.torch.operators import BACKWARD, CONV, CONV_BACKWARD, LIBRARY, Policy, convolution, geometry_of
 from ckgen.torch.request import Geometry
 from ckgen.torch.require import torch
 
@@ -31,13 +31,16 @@ _TENSORS = torch.Tensor, torch.nn.Parameter
 _USUAL = torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl
 
 
-def _keys(*names: str) -> int:
+def _keys(*names: str) -> Any:
     sets = (torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name)) for name in names)
-    return int(functools.reduce(operator.or_, sets).raw_repr())
+    return functools.reduce(operator.or_, sets)
 
 
-_NO_MODE = _keys("BackendSelect", "ADInplaceOrView")
-_PLAIN = frozenset(_keys(kind, "ADInplaceOrView", f"Autograd{kind}", f"Autocast{kind}") for kind in ("CPU", "CUDA"))
+_AUTOCAST = _keys("AutocastCPU", "AutocastCUDA")
+_NO_MODE = _keys("BackendSelect", "ADInplaceOrView").raw_repr()
+_PLAIN = frozenset(
+    _keys(kind, "ADInplaceOrView", f"Autograd{kind}", f"Autocast{kind}").raw_repr() for kind in ("CPU", "CUDA")
+)
 
 
 def is_plain(input: Any, weight: Any) -> bool:
@@ -59,6 +62,11 @@ def _only_devices() -> bool:
     """True if the active modes of torch functions only set the device of new tensors."""
     modes = map(torch._C._get_function_stack_at, range(torch._C._len_torch_function_stack()))
     return all(isinstance(mode, _Devices) for mode in modes)
+
+
+def is_watched() -> bool:
+    """True if a mode of torch functions must see PyTorch's own function."""
+    return not torch.compiler.is_compiling() and torch._C._len_torch_function_stack() > 0 and not _only_devices()
 
 
 def has_own_rules(tensor: Any) -> bool:
@@ -129,7 +137,7 @@ def _gradients(
         # Request the input's gradient alone: if the bias's is requested too, PyTorch's CPU kernels also compute the
         # weight's, and in 1D with a shape that forward mode refuses.
         rest = None, stride, padding, dilation, False, (0,) * len(stride), groups, [True, False, False]
-        data, _, _ = torch.ops.aten.convolution_backward.default(grad_output, input, weight, *rest)
+        data, _, _ = BACKWARD(grad_output, input, weight, *rest)
     if to_bias and weight.shape[1]:
         bias = grad_output.sum((0, *range(2, grad_output.dim())))
     elif to_bias:  # without input channels, PyTorch's output has no channels either
@@ -139,6 +147,12 @@ def _gradients(
     elif to_weight:
         _, step = conv_backward(grad_output, input, weight, geometry, (False, True), policy)
     return data, step, bias
+
+
+def _conv_again(*given: Any) -> Any:
+    """``ckgen::conv`` for a derivative: in the type of its tensors, even in an autocast region."""
+    with torch._C._ExcludeDispatchKeyGuard(_AUTOCAST):
+        return CONV(*given)
 
 
 class CkgenConv(torch.autograd.Function):  # type: ignore[misc]
@@ -166,11 +180,11 @@ class CkgenConv(torch.autograd.Function):  # type: ignore[misc]
         with forward_ad._set_fwd_grad_enabled(True):
             (input, weight), settings, parts = _primals(ctx), (*ctx.geometry, *ctx.policy), []
             if input_t is not None:
-                parts.append(CONV(input_t, weight, bias_t, *settings))
+                parts.append(_conv_again(input_t, weight, bias_t, *settings))
             if weight_t is not None:
-                parts.append(CONV(input, weight_t, None if parts else bias_t, *settings))
+                parts.append(_conv_again(input, weight_t, None if parts else bias_t, *settings))
             if not parts:  # the tangent is that of the bias alone
-                parts.append(CONV(torch.zeros_like(input), weight, bias_t, *settings))
+                parts.append(_conv_again(torch.zeros_like(input), weight, bias_t, *settings))
             return sum(parts[1:], parts[0])
 
 
@@ -200,9 +214,9 @@ class CkgenConvGradients(torch.autograd.Function):  # type: ignore[misc]
         (grad_output, input, weight), needed, parts = ctx.saved_tensors, ctx.needs_input_grad, []
         to_step = None if to_step is None else to_step.to(grad_output.dtype)
         if needed[0] and to_data is not None:
-            parts.append(CONV(to_data, weight, None, *ctx.geometry, *ctx.policy))
+            parts.append(_conv_again(to_data, weight, None, *ctx.geometry, *ctx.policy))
         if needed[0] and to_step is not None:
-            parts.append(CONV(input, to_step, None, *ctx.geometry, *ctx.policy))
+            parts.append(_conv_again(input, to_step, None, *ctx.geometry, *ctx.policy))
         wanted = needed[1] and to_step is not None, needed[2] and to_data is not None, False
         others = input if to_data is None else to_data, weight if to_step is None else to_step
         data, step, _ = _gradients(grad_output, *others, ctx.geometry, wanted, ctx.policy)
@@ -258,11 +272,20 @@ def _conv_autograd(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
         return _apply_conv(input, weight, bias, geometry_of(*rest[:4]), Policy(*rest[4:]), _modes())
 
 
+def _conv_autocast(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
+    """A graph that was traced outside an autocast region runs in one."""
+    dtype = torch.get_autocast_dtype(input.device.type)
+    with torch._C._ExcludeDispatchKeyGuard(_AUTOCAST):
+        return CONV(*(cast(tensor, dtype) for tensor in (input, weight, bias)), *rest)
+
+
 def _conv_backward_autograd(grad_output: Any, input: Any, weight: Any, *rest: Any) -> tuple[Any, Any]:
     with _single_level():
         settings = geometry_of(*rest[:4]), rest[4:6], Policy(*rest[6:])
         return _apply_gradients(grad_output, input, weight, *settings, _modes())  # type: ignore[no-any-return]
 
 
+for _kind in ("AutocastCPU", "AutocastCUDA"):
+    LIBRARY.impl("conv", _conv_autocast, _kind)
 LIBRARY.impl("conv", _conv_autograd, "Autograd")
 LIBRARY.impl("conv_backward", _conv_backward_autograd, "Autograd")

@@ -14,6 +14,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/DimVector.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/library.h>
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -180,7 +182,8 @@ size_t make_key(Words& key, int64_t planner, const Tensor (&tensors)[3], IntArra
                 IntArrayRef dilation, int64_t groups, int64_t wanted) {
     const auto& context = at::globalContext();
     const int64_t switches = rounds(context, &at::Context::allowTF32CuDNN) | context.benchmarkCuDNN() << 1 |
-                             context.deterministicCuDNN() << 2 | context.deterministicAlgorithms() << 3;
+                             context.deterministicCuDNN() << 2 | context.deterministicAlgorithms() << 3 |
+                             context.userEnabledCuDNN() << 4;
     key.clear();
     add(key, {planner, tensors[0].dim(), wanted, switches, groups, static_cast<int64_t>(tensors[0].scalar_type()),
               tensors[0].device().index()});
@@ -238,6 +241,11 @@ std::shared_ptr<const Plan> find(int64_t planner, const Tensor (&tensors)[3], In
     return plans.emplace(mine, std::move(made)).first->second;
 }
 
+// One entry per dimension: PyTorch passes on lists of one that apply to all, as of padding="valid".
+c10::DimVector spread(IntArrayRef values, int64_t dims) {
+    return values.size() == 1 ? c10::DimVector(dims, values[0]) : c10::DimVector(values.begin(), values.end());
+}
+
 // True if a library could compute this: the planner sees only such calls.
 bool is_ours(const Tensor& grad_output, const Tensor& input, const Tensor& weight, bool transposed,
              const std::array<bool, 3>& mask) {
@@ -268,7 +276,9 @@ Gradients convolution_backward(const Tensor& grad_output, const Tensor& input, c
     if(planner == 0 || !is_ours(grad_output, input, weight, transposed, mask))
         return by_pytorch(mask);
     const Tensor tensors[3] = {grad_output, input, weight};
-    const auto plan = find(planner, tensors, stride, padding, dilation, groups, mask[0] | mask[1] << 1);
+    const int64_t dims = input.dim() - 2;
+    const auto plan = find(planner, tensors, spread(stride, dims), spread(padding, dims), spread(dilation, dims),
+                           groups, mask[0] | mask[1] << 1);
     const auto has = [&](int at) { return plan != nullptr && plan->steps[at].kind != Step::Absent; };
     if(!has(0) && !has(1))
         return by_pytorch(mask);
@@ -325,6 +335,14 @@ TORCH_LIBRARY_IMPL(ckgen, Autograd, library) { library.impl("mark", mark); }
 extern "C" __attribute__((visibility("default"))) void ckgen_torch_compares(int64_t planner) {
     const std::unique_lock lock(plans_mutex);
     varying.try_emplace(planner);
+}
+
+// Drops the plans of a planner that plans no more.
+extern "C" __attribute__((visibility("default"))) void ckgen_torch_forget(int64_t planner) {
+    const std::unique_lock lock(plans_mutex);
+    varying.erase(planner);
+    for(auto at = plans.begin(); at != plans.end();)
+        at = at->first[0] == planner ? plans.erase(at) : std::next(at);
 }
 
 // Lets a planner plan all backward convolutions of this process; 0: none.

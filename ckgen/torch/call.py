@@ -8,16 +8,12 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from ckgen.conv.dtypes import DTYPES
-from ckgen.torch.autograd import conv, has_own_rules
-from ckgen.torch.operators import Policy
+from ckgen.torch.autograd import conv, has_own_rules, is_watched
+from ckgen.torch.operators import TYPES, Policy, cast
 from ckgen.torch.require import torch
 
 Edges = int | Sequence[int]
 
-_TYPES = frozenset(
-    getattr(torch, dtype.element("out").torch) for dtype in DTYPES.values() if not dtype.element("out").integer
-)
 _INTEGERS = int, torch.SymInt
 _SEQUENCES = tuple, list, Sequence  # a check of Sequence alone would take longer
 _BY_PYTORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
@@ -34,25 +30,25 @@ def convolve(
     policy: Policy,
 ) -> Any:
     """The convolution. PyTorch computes it with its own gradients for types and devices that no library has, for
-    classes with their own convolution (as those of gradients per image in one pass, call_for_per_sample_grads), for
-    an export to ONNX, and if the arguments are wrong, so that its own function reports the error."""
+    classes and modes with their own convolution (as those of gradients per image in one pass,
+    call_for_per_sample_grads), for an export to ONNX, and if the arguments are wrong, so that its own function reports the error."""
     given = (input, weight) if bias is None else (input, weight, bias)
-    if any(map(has_own_rules, given)) or torch.onnx.is_in_onnx_export():
+    if any(map(has_own_rules, given)) or is_watched() or torch.onnx.is_in_onnx_export():
         ndim = len(weight.shape) - 2 if isinstance(weight, torch.Tensor) else 2
         return _BY_PYTORCH.get(ndim, torch.conv2d)(input, weight, bias, stride, padding, dilation, groups)
     ndim, kind, tensors = weight.dim() - 2, input.device.type, (input, weight, bias)
     known = ndim in _BY_PYTORCH and kind in ("cpu", "cuda") and 0 <= weight.dim() - input.dim() <= 1
     if known and torch.is_autocast_enabled(kind):
         dtype = torch.get_autocast_dtype(kind)
-        tensors = _cast(input, dtype), _cast(weight, dtype), _cast(bias, dtype)
+        tensors = cast(input, dtype), cast(weight, dtype), cast(bias, dtype)
     seen, other, added = tensors
     same = seen.dtype == other.dtype and (added is None or added.dtype == seen.dtype)
     pads = _pads(padding, weight, stride, dilation)
-    if not known or not same or seen.dtype not in _TYPES or input.layout is not torch.strided or pads is None:
+    if not known or not same or seen.dtype not in TYPES or input.layout is not torch.strided or pads is None:
         return _BY_PYTORCH.get(ndim, torch.conv2d)(input, weight, bias, stride, padding, dilation, groups)
     if any(pads[1]):  # if the two sides differ, PyTorch too pads one of them beforehand
         seen = torch.nn.functional.pad(seen, [end for more in reversed(pads[1]) for end in (0, more)])
-    geometry = spread(stride, ndim), pads[0], spread(dilation, ndim), groups
+    geometry = spread(stride, ndim), pads[0], spread(dilation, ndim), whole((groups,))[0]
     if input.dim() == ndim + 2:
         return conv(seen, other, added, geometry, policy)
     return conv(seen.unsqueeze(0), other, added, geometry, policy).squeeze(0)
@@ -88,9 +84,3 @@ def _pads(
         return None
     total = [(edge - 1) * reach for edge, reach in zip(weight.shape[2:], dilations, strict=True)]
     return tuple(pad // 2 for pad in total), tuple(pad % 2 for pad in total)
-
-
-def _cast(tensor: Any, dtype: Any) -> Any:
-    """The tensor (or None) as autocast converts it. PyTorch caches its casts of parameters until the region ends, but
-    the cache is not accessible here; a parameter that several calls use is cast in each."""
-    return tensor if tensor is None or tensor.dtype not in _TYPES else tensor.to(dtype)

@@ -48,9 +48,10 @@ class Gradient:
                 split_k = _split_k(step)
                 yield Candidate(choice.name, split_k, choice.source, self._plan(step))
                 for other in {max(1, split_k // 2), 2 * split_k, 4 * split_k} - {split_k} if vary_split_k else ():
-                    step = form.step(choice.name, other)
-                    if _split_k(step) == other:  # the library raises a factor that would lose precision
-                        yield Candidate(choice.name, other, choice.source, self._plan(step))
+                    with contextlib.suppress(UnsupportedProblem):  # a grid or a workspace may become too large
+                        step = form.step(choice.name, other)
+                        if _split_k(step) == other:  # the library raises a factor that would lose precision
+                            yield Candidate(choice.name, other, choice.source, self._plan(step))
         if len(refused) == len(self._forms):
             raise refused[0]
 

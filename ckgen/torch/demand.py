@@ -53,6 +53,9 @@ class OnDemand(Planner):
         """Wait until everything that problems needed so far is built."""
         self._background.wait()
 
+    def is_whole(self) -> bool:
+        return not self._background.failed
+
     def identity(self) -> str:
         return self._background.identity
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import weakref
 from typing import Any
 
 from ckgen.torch.native import binding
@@ -18,19 +19,17 @@ from ckgen.torch.tuned import Kept
 _planners: dict[int, Planner] = {}
 _numbers = itertools.count(1)
 _stack: list[int] = []
-_marking: dict[bool, int] = {}  # planners of patched modules for GPUs and for the CPU, which stay registered
+_marking: dict[int, bool] = {}  # planners of patched modules, which stay registered: for GPUs or for the CPU
+_alive: weakref.WeakValueDictionary[int, Enabled] = weakref.WeakValueDictionary()
 
 
-def register(planner: Planner, *, marks: bool = False) -> int:
-    """The number by which the binding knows a planner. With ``marks``, it plans for marked outputs from now on."""
+def register(planner: Planner) -> int:
+    """The number by which the binding knows a planner that plans for marked outputs from now on."""
     binding()  # fails before anything is registered
     number = next(_numbers)
+    _marking[number] = planner.on_gpu
     _planners[number] = planner
-    if planner.measure and planner.fallback:
-        binding().ckgen_torch_compares(ctypes.c_int64(number))
-    if marks:
-        _marking[planner.on_gpu] = number
-        _use()
+    _use()
     return number
 
 
@@ -39,7 +38,15 @@ class Enabled:
     begins again with the choices made so far. Without a planner, PyTorch computes everything."""
 
     def __init__(self, planner: Planner | None) -> None:
-        self.planner, self.number = planner, 0 if planner is None else register(planner)
+        self.planner, self.number = planner, 0
+        if planner is not None:
+            compares = binding().ckgen_torch_compares  # fails before anything is registered
+            self.number = next(_numbers)
+            _alive[self.number] = self
+            _planners[self.number] = planner
+            weakref.finalize(self, _forget).atexit = False
+            if planner.measure and planner.fallback:
+                compares(ctypes.c_int64(self.number))
         self._entered = False  # a first `with` block is that of the call of `enable`
         self.begin()
 
@@ -90,15 +97,24 @@ def disable() -> None:
 def _use() -> None:
     last = _stack[-1] if _stack else 0
     for on_gpu in (False, True):
-        if on_gpu in _marking or bool(last) and _planners[last].on_gpu == on_gpu:
+        if on_gpu in _marking.values() or bool(last) and _planners[last].on_gpu == on_gpu:
             binding().ckgen_torch_replace(int(on_gpu))
-    binding().ckgen_torch_use(last)
+    binding().ckgen_torch_use(ctypes.c_int64(last))
+    _forget()
+
+
+def _forget() -> None:
+    """Drop planners that can plan no more, with their plans."""
+    for number in [one for one in _planners if one not in _stack and one not in _marking and one not in _alive]:
+        if _planners.pop(number, None) is not None:
+            binding().ckgen_torch_forget(ctypes.c_int64(number))
 
 
 def _plan(grad_output: Any, input: Any, weight: Any, *rest: Any) -> list[int]:
     stride, padding, dilation, groups, wanted, number = rest
     geometry = tuple(stride), tuple(padding), tuple(dilation), groups
-    return _planners[number].plan((grad_output, input, weight), geometry, wanted)
+    planner = _planners.get(number)  # another thread may have ended it
+    return [] if planner is None else planner.plan((grad_output, input, weight), geometry, wanted)
 
 
 LIBRARY.define(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.torch.engines import engine
 from ckgen.torch.request import Geometry
 from ckgen.torch.require import torch
@@ -34,7 +35,20 @@ LIBRARY.define(
     f"conv_backward(Tensor grad_output, Tensor input, Tensor weight, {_SETTINGS}, bool to_input, bool to_weight, "
     f"{_POLICY}) -> (Tensor, Tensor)"
 )
+BACKWARD = torch.ops.aten.convolution_backward.default
 CONV, CONV_BACKWARD = torch.ops.ckgen.conv.default, torch.ops.ckgen.conv_backward.default
+
+
+# The types that a library may have; PyTorch computes all others.
+TYPES = frozenset(
+    getattr(torch, dtype.element("out").torch) for dtype in DTYPES.values() if not dtype.element("out").integer
+)
+
+
+def cast(tensor: Any, dtype: Any) -> Any:
+    """The tensor (or None) as autocast converts it. PyTorch caches its casts of parameters until the region ends, but
+    the cache is not accessible here; a parameter that several calls use is cast in each."""
+    return tensor if tensor is None or tensor.dtype not in TYPES else tensor.to(dtype)
 
 
 def geometry_of(stride: Any, padding: Any, dilation: Any, groups: int) -> Geometry:
@@ -69,6 +83,9 @@ def _by_the_library(
     fallback: bool,
 ) -> tuple[Any, Any]:
     geometry = geometry_of(stride, padding, dilation, groups)
+    if grad_output.dtype not in TYPES or grad_output.device.type not in ("cpu", "cuda"):  # of a graph that was converted
+        mask = [to_input, to_weight, False]
+        return BACKWARD(grad_output, input, weight, None, *geometry[:3], False, (0,) * len(stride), groups, mask)[:2]
     return engine(library).gradients(grad_output, input, weight, geometry, (to_input, to_weight), fallback)
 
 

@@ -131,7 +131,7 @@ def _marker(policy: Policy) -> tuple[Any, int, bool]:
     else:
         planner = Planner(engine(policy.library).library, policy.fallback, False, None, gradients, HELP)
     try:
-        number = register(planner, marks=True)
+        number = register(planner)
     except LibraryError as error:
         warnings.warn(f"patched convolutions take more host time: {error}", stacklevel=2)
         return None, 0, planner.on_gpu

@@ -16,6 +16,7 @@ from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.torch.candidates import Candidate, Gradient, words
 from ckgen.torch.merged import Merged
+from ckgen.torch.operators import BACKWARD
 from ckgen.torch.plan import Plan
 from ckgen.torch.request import Request, Seen
 from ckgen.torch.require import torch
@@ -33,8 +34,6 @@ from ckgen.torch.tuned import (
 )
 
 TRIED = 32  # instances per gradient that are timed
-
-_BACKWARD = torch.ops.aten.convolution_backward.default
 
 
 class _Found(NamedTuple):
@@ -96,6 +95,10 @@ class Planner:
     def wait(self) -> None:
         """Wait for what is on the way: nothing, with a library that is built."""
 
+    def is_whole(self) -> bool:
+        """False if instances are missing that another process may have."""
+        return True
+
     def _gradient(self, tensors: Sequence[Any], geometry: Any, at: int) -> _Found | None:
         """The library's plan of one gradient; None if only PyTorch may compute it."""
         asked = self._request(tensors, geometry, at)
@@ -118,14 +121,16 @@ class Planner:
         """The plan that was fastest when the problem was first seen, now or earlier."""
         choices, key = self._choices_of(tensors[0].device), _key(asked)
         kept = choices.get(key)
-        if kept is not None:
-            if self.fallback and not kept.name:
-                return None
+        if kept is not None and kept.name:
             plan = gradient.by_name(kept.name, kept.split_k)
             if plan is not None:
                 return _Found(plan, kept)
+        elif kept is not None and self.fallback:
+            return None
         kept, plan, all_ran = self._fastest(gradient, tensors, geometry, at)
-        choices.put(key, kept, lasting=all_ran)
+        choices.put(key, kept, lasting=all_ran and self.is_whole())
+        if plan is None and not self.fallback:
+            raise UnsupportedProblem(self.library.path, "no candidate ran and computed PyTorch's gradient", self.help)
         return None if plan is None else _Found(plan, kept)
 
     def _fastest(
@@ -202,7 +207,7 @@ _NOTHING = Plan(None, None, (False, False))
 def _by_pytorch(tensors: Sequence[Any], geometry: Any, at: int) -> Any:
     stride, padding, dilation, groups = geometry
     mask = [at == 0, at == 1, False]
-    return _BACKWARD(*tensors, None, stride, padding, dilation, False, (0,) * len(stride), groups, mask)[at]
+    return BACKWARD(*tensors, None, stride, padding, dilation, False, (0,) * len(stride), groups, mask)[at]
 
 
 def _allows_tf32() -> bool:
@@ -215,7 +220,11 @@ def _allows_tf32() -> bool:
 def _key(asked: Request) -> str:
     """A text of everything that the choice depends on."""
     cudnn = torch.backends.cudnn
-    switches = _allows_tf32(), cudnn.benchmark, cudnn.deterministic, torch.are_deterministic_algorithms_enabled()
+    switches = [_allows_tf32(), cudnn.benchmark, cudnn.deterministic, torch.are_deterministic_algorithms_enabled()]
+    if asked.grad_output.device.type != "cuda":
+        switches.append(torch.get_num_threads())
+    elif not cudnn.enabled:
+        switches.append(2)
     seen = (
         (list(tensor.shape), list(tensor.stride), tensor.misaligned)
         for tensor in (asked.grad_output, asked.input, asked.weight)

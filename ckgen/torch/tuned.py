@@ -86,11 +86,10 @@ class Choices:
 
     def _read(self, line: str) -> None:
         try:
-            key, *rest = json.loads(line)
-            kept = Kept(*rest)
-        except (ValueError, TypeError):
+            key, name, split_k, *times = json.loads(line)
+            self._kept[str(key)] = Kept(str(name), int(split_k), *map(float, times))
+        except (ValueError, TypeError, RecursionError):
             return  # a line that another process is writing, or of another version: measure again
-        self._kept[key] = kept
 
     def get(self, key: str) -> Kept | None:
         """The choice for a key."""

@@ -22,7 +22,7 @@ from ckgen.jit import instances
 from ckgen.jit.background import Background
 from ckgen.jit.instances import HOST, Known, Need, Target, target_of
 from ckgen.jit.progress import Progress
-from ckgen.jit.shelf import NAMES, Shelf
+from ckgen.jit.shelf import LIBRARY, NAMES, Shelf
 from tests.support.fake_tools import FakeTools
 
 pytestmark = [pytest.mark.compiles, pytest.mark.quick]  # programs that have the names of compilers
@@ -85,6 +85,34 @@ def test_the_commands_of_a_platform(
     trees = [load_manifest(path.parent) for path in (tmp_path / "ckgen/workshop").rglob("manifest.json")]
     kept = {name for path in entries(tmp_path) for name in (path / NAMES).read_text().split()}
     assert {record.name for tree in trees if tree for record in tree.instances} <= set(names) == kept
+
+
+@pytest.mark.parametrize("damage", ["shortened", "without a library"])
+def test_a_damaged_entry_is_built_again(background: Callable[..., Background], tmp_path: Path, damage: str) -> None:
+    first = background()
+    first.ask(WEIGHT)
+    first.wait()
+    entry = entries(tmp_path)[0]
+    known = (entry / NAMES).read_text()
+    if damage == "shortened":
+        (entry / NAMES).write_text("")
+    else:
+        (entry / LIBRARY).unlink()
+    second = background()
+    second.ask(WEIGHT)
+    second.wait()
+    assert second.ask(WEIGHT) == first.ask(WEIGHT) and not second.told  # type: ignore[attr-defined]
+    assert (entry / NAMES).read_text() == known and (entry / LIBRARY).is_file()
+
+
+def test_a_build_for_other_sources_ends(background: Callable[..., Background], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that builds reads the sources anew: they may have changed since this process began."""
+    monkeypatch.setattr(Shelf, "held", lambda self: {})
+    one = background()
+    one.ask(WEIGHT)
+    one.wait()
+    assert one.ask(WEIGHT) == () and one.failed
+    assert "start it again" in one.told[0]  # type: ignore[attr-defined]
 
 
 def test_names_of_devices() -> None:

@@ -166,7 +166,7 @@ def test_instances_for_other_architectures_are_left_out() -> None:
 
 def test_architectures() -> None:
     assert same_arch("sm_90", "sm_90a") and not same_arch("sm_90a", "sm_80")
-    assert not same_arch("gfx90a", "gfx90")
+    assert not same_arch("gfx90a", "gfx90") and same_arch("gfx90a:sramecc+:xnack-", "gfx90a")
     assert runs_on(ARCHS, "gfx942") and not runs_on(ARCHS, "gfx1100")
     assert runs_on(ARCHS, "host", True) and not runs_on(ARCHS, "sm_90a", True) and not runs_on(ARCHS, "sm_90", True)
     assert runs_on(ARCHS, "sm_80") and runs_on(ARCHS, "host") and runs_on(ARCHS, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +11,15 @@ from typing import Any
 
 import pytest
 
+from ckgen.library.c_api import LibraryError, UnsupportedProblem
 from ckgen.library.library import Library
 from tests.support.torch_cases import DEVICE, torch
 
 import ckgen.torch as ct  # isort: skip
-from ckgen.torch import enabled as state, process, tuned  # isort: skip
+from ckgen.torch import enabled as state, patching, plan, process, tuned  # isort: skip
+from ckgen.torch.operators import Policy  # isort: skip
+
+overrides: Any = importlib.import_module("torch.overrides")
 
 pytestmark = pytest.mark.compiles
 
@@ -37,6 +43,10 @@ def layer() -> Any:
 
 def image() -> Any:
     return torch.rand(2, 8, 6, 5, device=DEVICE)
+
+
+def last() -> Any:
+    return image().to(memory_format=torch.channels_last)
 
 
 @pytest.mark.parametrize("switch", ["conv", "cudnn", "all"])
@@ -160,7 +170,7 @@ def test_a_node_that_fails_early_marks_no_other(torch_library: Library) -> None:
     patched, stock = layer(), layer()
     ct.patch(patched, torch_library)
     asked: list[int] = []
-    (planner,) = {state._planners[number] for number in state._marking.values()}
+    planner = state._planners[patching._marker(Policy(str(torch_library.path), False, False))[1]]
     plan = planner.plan
     planner.plan = lambda *words: asked.append(1) or plan(*words)  # type: ignore[method-assign]
     try:
@@ -204,3 +214,120 @@ def test_a_default_device_leaves_patched_modules_as_they_are(torch_library: Libr
     with torch.device(DEVICE):
         out = module(image())
     assert out.grad_fn.name() == "ConvolutionBackward0"
+
+
+def settings_of(kind: str) -> dict[str, Any]:
+    """Settings that PyTorch passes on as lists of one."""
+    return {"padding": "valid"} if kind == "valid" else {"padding": [1], "stride": (2,), "dilation": [1]}
+
+
+@pytest.mark.parametrize("patched", [False, True], ids=["enable", "patch"])
+@pytest.mark.parametrize("kind", ["valid", "lists of one"])
+def test_settings_with_one_entry(torch_library: Library, tmp_path: Path, kind: str, patched: bool) -> None:
+    torch.manual_seed(0)
+    module, input = torch.nn.Conv2d(8, 16, 3, padding="valid", device=DEVICE), image()
+    for name, value in settings_of(kind).items():
+        setattr(module, name, value)
+    stock = conv_gradients(module, input)
+    if patched:
+        ct.patch(module, torch_library, input_gradient=True)
+        found = conv_gradients(module, input)
+    else:
+        with ct.enable(torch_library, tune="off", fallback="error", cache=tmp_path) as enabled:
+            found = conv_gradients(module, input)
+        assert list(enabled.planner.planned) == [(True, True)]
+    for one, two in zip(stock, found, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("how", ["trace", "export"])
+def test_a_graph_runs_in_other_types_than_it_was_traced_with(torch_library: Library, how: str) -> None:
+    stock = torch.nn.Sequential(torch.nn.ConvTranspose2d(8, 8, 2), layer()).to(DEVICE)
+    patched = copy.deepcopy(stock)
+    ct.patch(patched, torch_library)
+    graph = torch.jit.trace(patched, image()) if how == "trace" else torch.export.export(patched, (image(),)).module()
+    for kind in (torch.bfloat16, torch.float16):
+        with torch.autocast(DEVICE, dtype=kind):
+            found, known = graph(image()), stock(image())
+        assert found.dtype == known.dtype == kind
+        torch.testing.assert_close(found, known)
+    found, known = (model.double()(image().double()) for model in (graph, stock))
+    torch.testing.assert_close(found, known)
+    found.sum().backward()
+    known.sum().backward()
+    for own, other in zip(graph.parameters(), stock.parameters(), strict=True):
+        torch.testing.assert_close(own.grad, other.grad)
+
+
+def test_a_mode_sees_pytorchs_function(torch_library: Library) -> None:
+    class Without(overrides.TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            return out * 0 if function is torch.conv2d else out
+
+    module = layer()
+    ct.patch(module, torch_library)
+    with Without():
+        assert module(image()).abs().sum() == 0
+        with torch.no_grad():
+            assert module(image()).abs().sum() == 0
+    assert module(image()).abs().sum() > 0
+
+
+def test_a_refused_split_k_costs_no_other_candidate(
+    torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = plan.Described.step
+
+    def refusing(self: Any, name: str, split_k: int) -> Any:
+        if split_k > 1:
+            raise UnsupportedProblem(name, "[grid-size] too large")
+        return step(self, name, split_k)
+
+    monkeypatch.setattr(plan.Described, "step", refusing)
+    monkeypatch.setattr(process, "fastest", lambda pytorch, calls, device: (10.0, 0, 5.0))
+    with ct.enable(torch_library, cache=tmp_path) as enabled:
+        conv_gradients(layer(), image())
+    assert enabled.choices() and all(kept.name for kept in enabled.choices().values())
+
+
+def test_without_fallback_no_gradient_is_silently_pytorchs(
+    torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "agrees", lambda *_: False)
+    with pytest.warns(RuntimeWarning, match="another gradient"), ct.enable(torch_library, cache=tmp_path):
+        conv_gradients(layer(), image())
+    for _ in range(2):
+        with (
+            pytest.warns(RuntimeWarning, match="another gradient"),
+            ct.enable(torch_library, fallback="error", cache=tmp_path),
+            pytest.raises(UnsupportedProblem, match="no candidate ran"),
+        ):
+            conv_gradients(layer(), image())
+    monkeypatch.undo()
+    with ct.enable(torch_library, fallback="error", cache=tmp_path) as enabled:
+        conv_gradients(layer(), image())
+    assert all(kept.name for kept in enabled.choices().values())
+
+
+def test_a_choice_without_all_instances_ends_with_the_process(
+    torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process.Planner, "is_whole", lambda self: False)
+    with ct.enable(torch_library, cache=tmp_path) as enabled:
+        conv_gradients(layer(), image())
+    assert enabled.choices() and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ct.patch(layer(), unsupported="foo"), "unsupported is 'foo'"),
+        (lambda: ct.enable(""), "path of the library is empty"),
+        (lambda: ct.conv_backward_weight(last(), last(), (8, 8, 3, 3), padding="same", library="x"), "padding"),
+    ],
+    ids=["unsupported", "library", "padding"],
+)
+def test_wrong_words(call: Any, words: str) -> None:
+    with pytest.raises(LibraryError, match=words):
+        call()

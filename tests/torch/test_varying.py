@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.support.torch_cases import assert_close, torch, uniform
 
 import ckgen.torch as ct  # isort: skip
 from ckgen.torch import process  # isort: skip
+from ckgen.torch.enabled import _planners as enabled_planners  # isort: skip
 
 pytestmark = pytest.mark.compiles
 AT_ONCE = 16  # kAtOnce of ckgen/torch/problems.hpp
@@ -80,3 +82,20 @@ def test_without_a_comparison_all_problems_are_planned_at_once(
     with ct.enable(torch_library, cache=tmp_path, **settings) as enabled:
         layer = Layer(enabled)
         assert [layer.planned(edge) for edge in range(1, 21)] == [1] * 20
+
+
+def test_planners_end_with_what_enabled_them(torch_library: Library, tmp_path: Path) -> None:
+    known = len(enabled_planners)
+    for _ in range(3):
+        with ct.enable(torch_library, tune="off", cache=tmp_path) as enabled:
+            assert Layer(enabled).planned(5) == 1
+        assert Layer(enabled).planned(5) == 0
+        with enabled:
+            assert Layer(enabled).planned(5) == 0, "the plan is kept"
+    planner = weakref.ref(enabled.planner)
+    del enabled
+    assert planner() is None and len(enabled_planners) == known
+    ct.enable(torch_library, tune="off", cache=tmp_path)
+    assert len(enabled_planners) == known + 1, "it holds without its result"
+    ct.disable()
+    assert len(enabled_planners) == known
