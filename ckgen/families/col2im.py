@@ -14,8 +14,8 @@ from ckgen.families.bulk_copy import in_units
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.hopper import CORNERS, REASONS, SWIZZLE_BYTES, Hopper, derived
-from ckgen.families.hopper_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.rules.hopper import RULES
 from ckgen.families.tile_cost import Code, Work
 from ckgen.families.vectors import Shape
 from ckgen.hardware.compute_units import Rates

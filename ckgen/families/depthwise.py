@@ -14,11 +14,11 @@ from operator import le
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.counts import CEILING, ceil_div, saturated
-from ckgen.families.depthwise_rules import RULES
 from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
+from ckgen.families.rules.depthwise import RULES
 from ckgen.families.tile_cost import Bound, Code, RoleLoad, TileBytes, Work, slowest
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
 from ckgen.hardware.archs import ARCHES, WAVE_SIZE

@@ -23,12 +23,12 @@ from ckgen.families.bulk_copy import (
     BulkCopy,
 )
 from ckgen.families.counts import ceil_div
-from ckgen.families.depthwise_rules import DEPTHWISE_DTYPE, DEPTHWISE_SPEC
 from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
-from ckgen.families.shared_rules import COPY_ATOM, LDS_BYTES
+from ckgen.families.rules.depthwise import DEPTHWISE_DTYPE, DEPTHWISE_SPEC
+from ckgen.families.rules.shared import COPY_ATOM, LDS_BYTES
 from ckgen.families.tile_cost import Bound, Code, TileBytes, Work, slowest
 from ckgen.families.vectors import Shape
 from ckgen.hardware.compute_units import Rates

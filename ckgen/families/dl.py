@@ -10,8 +10,8 @@ from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.mfma import REASONS, Mfma
 from ckgen.families.mfma_derived import DERIVED, replaced
-from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.rules.mfma import RULES
 from ckgen.families.vectors import ACCESS_BYTES
 from ckgen.families.wmma import REGISTER_FILE, REGISTERS
 from ckgen.hardware.archs import ARCHES, SIMDS_PER_CU, Atom, find_atom

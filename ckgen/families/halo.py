@@ -29,8 +29,8 @@ from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.halo_cost import CHANNELS
-from ckgen.families.halo_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.rules.halo import RULES
 from ckgen.families.tile_cost import Code, Work
 from ckgen.hardware.compute_units import Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS

@@ -29,8 +29,8 @@ from ckgen.families.bulk_copy import (
 )
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
-from ckgen.families.hopper_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.rules.hopper import RULES
 from ckgen.families.vectors import Shape
 from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.hardware.compute_units import MMA_SYNC_SHARE

@@ -13,8 +13,8 @@ from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.mfma_derived import DERIVED
-from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.rules.mfma import RULES
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, full_read, full_write, k_major, single, small
 from ckgen.hardware.archs import ARCHES, MATRIX_ARCHES, NVIDIA_ARCHES, Atom, find_atom

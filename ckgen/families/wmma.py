@@ -9,8 +9,8 @@ from ckgen.families.fields import Fields
 from ckgen.families.formulas import Value
 from ckgen.families.mfma import REASONS, Mfma
 from ckgen.families.mfma_derived import DERIVED, replaced
-from ckgen.families.mfma_rules import RULES
 from ckgen.families.rule import Rule
+from ckgen.families.rules.mfma import RULES
 from ckgen.hardware.archs import SIMDS_PER_CU, WMMA_ARCHES, Atom, find_atom
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 

@@ -2,4 +2,4 @@
 on host and GPU memory, and the choice of an instance.
 """
 
-__all__ = ["c_api", "choose", "d_tensors", "digest", "library"]
+__all__ = ["c_api", "choose", "d_tensors", "digest", "library", "prepared"]

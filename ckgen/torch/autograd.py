@@ -18,8 +18,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ckgen.library.c_api import LibraryError
 from ckgen.torch.engines import engine
-from ckgen.torch.operators import BACKWARD, CONV, CONV_BACKWARD, LIBRARY, Policy, convolution, geometry_of
+from ckgen.torch.operators import (
+    BACKWARD,
+    CONV,
+    CONV_BACKWARD,
+    LIBRARY,
+    TYPES,
+    Policy,
+    by_pytorch,
+    cast,
+    convolution,
+    geometry_of,
+    is_known,
+)
 from ckgen.torch.request import Geometry
 from ckgen.torch.require import torch
 
@@ -94,6 +107,8 @@ def conv_backward(
 ) -> tuple[Any, Any]:
     """The gradients of input and weight that are ``wanted``, computed by the library, each in the type and memory
     format of its tensor. A tensor that no wanted gradient reads only provides its shape, type and memory format."""
+    if not is_known(grad_output):
+        return by_pytorch(grad_output, input, weight, geometry, wanted)
     if _straight(grad_output, input, weight):
         return engine(policy.library).gradients(grad_output, input, weight, geometry, wanted, policy.fallback)
     return CONV_BACKWARD(grad_output, input, weight, *geometry, *wanted, *policy)  # type: ignore[no-any-return]
@@ -105,6 +120,9 @@ def one_gradient(
     """The gradient of an input (``at`` 0) or a weight (``at`` 1) of this size and type, channels-last. ``read`` is the
     other one of the two, which the computation reads."""
     wanted, nowhere = (at == 0, at == 1), (0,) * len(size)
+    if grad_output.dtype not in TYPES:
+        possible = ", ".join(sorted(str(one).removeprefix("torch.") for one in TYPES))
+        raise LibraryError(f"grad_output is {str(grad_output.dtype).removeprefix('torch.')}; possible are {possible}")
     if _straight(grad_output, read):
         like: Any = size, nowhere, 0, dtype, read.device
         pair = (read, like) if at else (like, read)

@@ -10,7 +10,8 @@ from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.jit.background import Background
 from ckgen.jit.instances import Need
 from ckgen.library.c_api import CProblem, UnsupportedProblem
-from ckgen.library.library import Library, Prepared
+from ckgen.library.library import Library
+from ckgen.library.prepared import Prepared
 from ckgen.selection.candidates import Choice
 
 

@@ -45,6 +45,21 @@ TYPES = frozenset(
 )
 
 
+def is_known(tensor: Any) -> bool:
+    """False for types and devices that no library has. Graphs may be converted after they were traced."""
+    return tensor.dtype in TYPES and tensor.device.type in ("cpu", "cuda")
+
+
+def by_pytorch(
+    grad_output: Any, input: Any, weight: Any, geometry: Geometry, wanted: tuple[bool, bool]
+) -> tuple[Any, Any]:
+    """PyTorch's own gradients of input and weight."""
+    stride, padding, dilation, groups = geometry
+    rest = stride, padding, dilation, False, (0,) * len(stride), groups, (*wanted, False)
+    data, step, _ = BACKWARD(grad_output, input, weight, None, *rest)
+    return data, step
+
+
 def cast(tensor: Any, dtype: Any) -> Any:
     """The tensor (or None) as autocast converts it. PyTorch caches its casts of parameters until the region ends, but
     the cache is not accessible here; a parameter that several calls use is cast in each."""
@@ -83,9 +98,8 @@ def _by_the_library(
     fallback: bool,
 ) -> tuple[Any, Any]:
     geometry = geometry_of(stride, padding, dilation, groups)
-    if grad_output.dtype not in TYPES or grad_output.device.type not in ("cpu", "cuda"):  # of a graph that was converted
-        mask = [to_input, to_weight, False]
-        return BACKWARD(grad_output, input, weight, None, *geometry[:3], False, (0,) * len(stride), groups, mask)[:2]
+    if not is_known(grad_output):
+        return by_pytorch(grad_output, input, weight, geometry, (to_input, to_weight))
     return engine(library).gradients(grad_output, input, weight, geometry, (to_input, to_weight), fallback)
 
 

@@ -16,7 +16,8 @@ from ckgen.conv.layout import CONTIGUOUS, TensorName
 from ckgen.conv.problem import ConvProblem, ProblemError, make_problem
 from ckgen.jit.instances import Need
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
-from ckgen.library.library import Library, Prepared
+from ckgen.library.library import Library
+from ckgen.library.prepared import Prepared
 from ckgen.operations.operation import OPERATIONS
 from ckgen.selection.candidates import Choice
 from ckgen.torch.merged import Merged

@@ -243,15 +243,15 @@ def test_settings_with_one_entry(torch_library: Library, tmp_path: Path, kind: s
 @pytest.mark.parametrize("how", ["trace", "export"])
 def test_a_graph_runs_in_other_types_than_it_was_traced_with(torch_library: Library, how: str) -> None:
     stock = torch.nn.Sequential(torch.nn.ConvTranspose2d(8, 8, 2), layer()).to(DEVICE)
-    patched = copy.deepcopy(stock)
+    patched, x = copy.deepcopy(stock), image()
     ct.patch(patched, torch_library)
-    graph = torch.jit.trace(patched, image()) if how == "trace" else torch.export.export(patched, (image(),)).module()
+    graph = torch.jit.trace(patched, x) if how == "trace" else torch.export.export(patched, (x,)).module()
     for kind in (torch.bfloat16, torch.float16):
         with torch.autocast(DEVICE, dtype=kind):
-            found, known = graph(image()), stock(image())
+            found, known = graph(x), stock(x)
         assert found.dtype == known.dtype == kind
-        torch.testing.assert_close(found, known)
-    found, known = (model.double()(image().double()) for model in (graph, stock))
+        torch.testing.assert_close(found, known, rtol=2e-2, atol=2e-2)
+    found, known = (model.double()(x.double()) for model in (graph, stock))
     torch.testing.assert_close(found, known)
     found.sum().backward()
     known.sum().backward()

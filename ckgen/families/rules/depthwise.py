@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
-from ckgen.families.shared_rules import LDS_BYTES
+from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.operations.operation import BWD_DATA
 
 DEPTHWISE_DTYPE = Rule(

@@ -1,14 +1,14 @@
 """The rules of families xdl and wavelet, in the order in which they are reported.
 
-The rules about copies to LDS are in ckgen.families.mfma_copy_rules.
+The rules about copies to LDS are in ckgen.families.rules.mfma_copy.
 """
 
 from __future__ import annotations
 
-from ckgen.families.exchange_rules import EXCHANGE_RULES
-from ckgen.families.mfma_copy_rules import COPY_RULES, SLOT_COVER
 from ckgen.families.rule import Rule
-from ckgen.families.shared_rules import LDS_BYTES
+from ckgen.families.rules.exchange import EXCHANGE_RULES
+from ckgen.families.rules.mfma_copy import COPY_RULES, SLOT_COVER
+from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.operations.operation import BWD_DATA
 
 RULES: tuple[Rule, ...] = (

@@ -6,7 +6,7 @@ If m_per_xdl is 64, warpgroups multiply by wgmma; otherwise warps multiply by mm
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
-from ckgen.families.shared_rules import COPY_ATOM, COPY_DTYPE, COPY_SPEC, COPY_TF32, LDS_BYTES
+from ckgen.families.rules.shared import COPY_ATOM, COPY_DTYPE, COPY_SPEC, COPY_TF32, LDS_BYTES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 RULES: tuple[Rule, ...] = (

@@ -1,0 +1,3 @@
+"""The rules of families: entries of the form that ckgen.families.rule explains."""
+
+__all__: list[str] = []
