@@ -101,9 +101,9 @@ int64 values_per_term(const InstanceFields& i, const Extents& own, const Sizes& 
            divide_up(own.tap_channels, kTapSlot);
 }
 
-// A GPU of compute capability 9.0 runs code for sm_90a.
+// A GPU of compute capability 9.0 runs code for sm_90a; features after a colon (gfx90a:xnack+) do not count.
 std::string plain(const std::string& arch) {
-    return arch.rfind("sm_", 0) == 0 ? arch.substr(0, arch.find_last_not_of('a') + 1) : arch;
+    return arch.substr(0, arch.rfind("sm_", 0) == 0 ? arch.find_last_not_of('a') + 1 : arch.find(':'));
 }
 
 bool runs_on(const InstanceFields& i, const std::string& arch) {
