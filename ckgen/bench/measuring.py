@@ -15,7 +15,7 @@ from ckgen.cluster.child import ChildGone, ChildProcess
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.library.digest import check_library
 
-START_SECONDS = 300.0  # time to load PyTorch and a large library, and to measure the ceilings
+CEILING_SECONDS = 300.0  # time to tell the machine, or to measure the ceilings
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class MeasureSession:
         self._machine: dict[str, str] = {}
         self._references: tuple[str, ...] = ()
         self._ceilings: dict[str, float] = {}
+        self._tried: tuple[str, ...] = ()  # data types that a ceiling was asked for
 
     def __call__(self, request: Ask) -> Told:
         """Measure a job, or only tell the machine."""
@@ -74,8 +75,8 @@ class MeasureSession:
             told, references = self._tell("origin")
             self._machine = {"host": platform.node() or UNKNOWN, **told}
             self._references = tuple(references)
-        if not set(request.dtypes) <= self._ceilings.keys():
-            self._ceilings = self._tell("ceilings", list(request.dtypes))
+        if not set(request.dtypes) <= set(self._tried):
+            self._ceilings, self._tried = self._tell("ceilings", list(request.dtypes)), request.dtypes
         outcome = None if request.job is None else self._measured(request.job, request.limit_ms)
         return Told(self._machine, self._references, self._ceilings, outcome)
 
@@ -92,7 +93,7 @@ class MeasureSession:
 
     def _tell(self, do: str, *given: object) -> Any:
         try:
-            return self._child.ask(START_SECONDS, do, *given)
+            return self._child.ask(CEILING_SECONDS, do, *given)
         except ChildGone as gone:
             message = f"the bench worker did not start: {gone.message}"
             raise CkgenError((Diagnostic(None, "bench", message),), 1) from gone

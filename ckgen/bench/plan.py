@@ -29,7 +29,8 @@ def make_jobs(
     and data type are adjacent, the references first.
 
     Requests that result in the same factor are measured once: the library's own choice may equal a requested factor,
-    and the library may reduce a factor. Raise LibraryError for unknown names.
+    and the library may reduce a factor. A problem that has several names is measured once, under the first. Raise
+    LibraryError for unknown names.
     """
     instances = [library.instance(name) for name in names]
     rank = {operation: at for at, operation in enumerate(OPERATIONS)}
@@ -48,7 +49,10 @@ def make_jobs(
             if own and DTYPES[dtype].by_pytorch and problem.problem.left_pads == problem.problem.right_pads:
                 jobs += [Job("reference", name, dtype, problem, **work) for name in references]
             jobs += own
-    return jobs
+    first: dict[tuple[object, ...], Job] = {}
+    for job in jobs:
+        first.setdefault(job.key, job)
+    return list(first.values())
 
 
 def _kind(instance: Instance) -> tuple[str, str, str]:

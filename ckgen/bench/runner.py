@@ -1,8 +1,8 @@
 """Measure a library: spread the jobs over the workers of a pool and store each row as soon as it is finished.
 
 A job that crashes or hangs its worker loses only its own row; the next job gets a new child process. Rows that the
-store already holds from the same machine, code and library are not measured again, so an interrupted run continues
-where it stopped.
+store already holds from the same machine, code and library, with at least as many samples, are not measured again, so
+an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from ckgen.cluster.pool import Pool
 from ckgen.errors import CkgenError, Diagnostic
 
 Again = Literal["nothing", "failed", "all"]
+_SAMPLING = ("warm_up", "min_samples", "max_samples", "sample_ms")  # settings: more of any is a better measurement
 _FIXED_COST = 10_000_000  # of a row, in multiply-accumulates: its tensors, its reference, its least samples
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of a run: seconds per job, and the number of crashes or timeouts after which the other jobs of an instance
-    are skipped. An instance whose first sample takes ``give_up`` times as long as the best so
-    far on the same problem and data type gets few samples."""
+    are skipped. An instance whose first sample takes ``give_up`` times as long as the best so far on the same problem,
+    operation, function and data type gets few samples."""
 
     job_seconds: float = 120.0
     crashes: int = 3
@@ -42,7 +43,7 @@ class BenchRun:
 
     def __init__(self, pool: Pool[Ask, Told], store: Store, limits: Limits) -> None:
         self._pool, self._store, self._limits = pool, store, limits
-        self._best: dict[tuple[str, str], float] = {}
+        self._best: dict[tuple[str, ...], float] = {}
         self._crashes: Counter[str] = Counter()
         self._run_ids: dict[tuple[object, ...], int] = {}
         self._machine: Mapping[str, str] = {}
@@ -63,7 +64,7 @@ class BenchRun:
         From the first step on, ``stored`` holds the rows of these jobs that existed before; at the end, ``left`` holds
         the jobs that the limits cut off. ``again`` selects the existing rows to ignore and measure again.
         """
-        known = {row.key: row for row in self._store.rows(self._store.alike(origin))}
+        known = {row.key: row for row in self._store.rows(self._usable_runs(origin))}
         self.stored = [known[job.key] for job in jobs if job.key in known and not _stale(known[job.key], again)]
         have = {row.key for row in self.stored}
         wanted = [job for job in jobs if job.key not in have]
@@ -73,7 +74,11 @@ class BenchRun:
             return
         dtypes = tuple(sorted({job.dtype for job in wanted}))
         answers = self._pool.spread(
-            wanted, lambda job: self._request(job, dtypes), self._lost, cost=_cost, group=lambda job: job.problem.name
+            wanted,
+            lambda job: self._request(job, dtypes),
+            self._lost,
+            cost=_cost,
+            group=lambda job: job.problem.problem,
         )
         for job, told in answers:
             assert told.outcome is not None, "a job was asked for"
@@ -83,12 +88,21 @@ class BenchRun:
             self._note_best(row)
             yield row
 
+    def _usable_runs(self, origin: Origin) -> list[int]:
+        """The runs that measured the same thing as ``origin``, with samples that are not fewer."""
+        runs, wanted = self._store.runs(), _sampling(origin)
+        return [
+            number
+            for number in self._store.alike(origin)
+            if all(have >= want for have, want in zip(_sampling(runs[number]), wanted, strict=True))
+        ]
+
     def _request(self, job: Job, dtypes: tuple[str, ...]) -> Ask | None:
         """The request for a job; None if its instance has crashed too often."""
         if self._crashes[job.name] >= self._limits.crashes:
             self.left.append(job)
             return None
-        best = self._best.get((job.problem.name, job.dtype))
+        best = self._best.get((str(job.problem.problem), job.operation, job.function, job.dtype))
         return Ask(job, None if best is None else best * self._limits.give_up, dtypes)
 
     def _lost(self, job: Job, message: str) -> Told:
@@ -114,8 +128,14 @@ class BenchRun:
 
     def _note_best(self, row: ResultRow) -> None:
         if row.kind == "instance" and row.timed and row.ms is not None:
-            key = row.problem_name, row.dtype
+            key = row.problem, row.operation, row.function, row.dtype
             self._best[key] = min(row.ms, self._best.get(key, math.inf))
+
+
+def _sampling(origin: Origin) -> list[float]:
+    """The numbers that say how much was measured; 0 where they are missing."""
+    found = (origin.settings.get(name) for name in _SAMPLING)
+    return [value if isinstance(value, int | float) else 0 for value in found]
 
 
 def _cost(job: Job) -> float:

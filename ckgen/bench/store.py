@@ -118,8 +118,11 @@ ROW_FIELDS = tuple(item.name for item in dataclasses.fields(ResultRow))
 
 
 def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRow:
-    """The row of a job with its outcome, measured at the time ``measured``."""
+    """The row of a job with its outcome, measured at the time ``measured``. It has no number where the outcome has
+    NaN, as the error of a result that is not finite."""
     named = job.problem
+    told: dict[str, Any] = dataclasses.asdict(outcome)
+    told |= {name: None for name, value in told.items() if value != value}
     return ResultRow(
         run_id=run_id,
         measured=measured,
@@ -136,7 +139,7 @@ def make_row(run_id: int, measured: str, job: Job, outcome: Outcome) -> ResultRo
         least_bytes=OPERATIONS[job.operation].compulsory_bytes(named.problem, job.dtype) + job.d_bytes,
         operation=job.operation,
         function=job.function,
-        **dataclasses.asdict(outcome),
+        **told,
     )
 
 
@@ -169,7 +172,10 @@ class Store:
         return self._insert("runs", ORIGIN_FIELDS, origin)
 
     def append(self, row: ResultRow) -> None:
-        """Store a row; it is on disk when this returns."""
+        """Store a row; it is on disk when this returns. Raise CkgenError for a row that could not be read back."""
+        if wrong := self._check.row({name: getattr(row, name) for name in ROW_FIELDS}):
+            message = f"{self.path}: a row of {row.name} on {row.problem_name} cannot be stored: {wrong}"
+            raise _refused(message, "what was measured before is kept: measure without this problem or instance")
         self._insert("rows", ROW_FIELDS, row)
 
     def runs(self) -> dict[int, Origin]:

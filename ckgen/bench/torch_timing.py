@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ class TorchBench:
         return {"device": name, "driver": _driver(), "software": ", ".join(parts)}
 
     def ceilings(self, dtypes: Iterable[str]) -> dict[str, float]:
-        """FLOP/s of a large product of random matrices per data type, and bytes/s of a large copy."""
+        """FLOP/s of a large product of random matrices per data type, and bytes/s of a large copy. A type that PyTorch
+        cannot multiply on this device is left out."""
         torch, small = self._torch, self._device != "cuda"
         edge, size = (256, 2**20) if small else (_MATMUL_EDGE, _COPY_BYTES)
         found: dict[str, float] = {}
@@ -65,7 +67,7 @@ class TorchBench:
             a, b = (torch.randn(edge, edge, device=self._device) for _ in range(2))
             a, b = (matrix.to(torch_type(torch, dtype, "in")) for matrix in (a, b))
             product = torch.empty_like(a)
-            with rounding(torch, dtype):
+            with rounding(torch, dtype), suppress(RuntimeError):
                 found[dtype] = 2 * edge**3 / self._seconds(lambda: torch.mm(a, b, out=product))  # noqa: B023
         source = torch.ones(size, dtype=torch.uint8, device=self._device)
         target = torch.empty_like(source)
@@ -80,7 +82,7 @@ class TorchBench:
     def measure(self, job: Job, limit_ms: float | None) -> Outcome:
         """Verify the job, then time it if its result is correct. Raise CkgenError or PyTorch's RuntimeError when a run
         fails."""
-        key = job.problem.problem, element_of(job.dtype, "in"), job.operation, job.function
+        key = job.problem.problem, job.dtype, job.operation, job.function
         if self._known is None or self._known[0] != key:
             self._known = None
             function = function_named(self._library.functions, job.function)
@@ -115,7 +117,7 @@ class TorchBench:
             return Outcome(bench_job.WRONG, fault or found.message, **error)  # type: ignore[arg-type]
         before = result.clone()
         times = self._timer.times(launch, limit_ms)
-        same = torch.equal(before.view(torch.int16), result.view(torch.int16))
+        same = torch.equal(before.view(torch.uint8), result.view(torch.uint8))
         verdict, message = (bench_job.OK, "") if same else (bench_job.WRONG, "a later run gave other bits")
         return timed(verdict, message, times, workspace_bytes=size, **error)
 

@@ -68,7 +68,7 @@ class Room:
 def rooms(folder: Path) -> list[Room]:
     """The folders of the user's cache beside the built files, by name."""
     others = [path for path in sorted(folder.glob("*")) if path.is_dir() and path.name != BUILT]
-    return [Room(path, sum(file.is_file() for file in path.rglob("*")), _size(path)) for path in others]
+    return [Room(path, len(sizes), sum(sizes)) for path in others for sizes in [_sizes(path)]]
 
 
 class Cache:
@@ -88,7 +88,7 @@ class Cache:
 
     def get(self, key: Key, fill: Callable[[Path], None]) -> Path:
         """The folder of an entry; if there is none, `fill` gets an empty folder to fill. If it raises, nothing is
-        kept. CkgenError if the cache cannot be written."""
+        kept. CkgenError if the cache cannot be written or `fill` raises OSError."""
         found = self.find(key)
         if found is not None:
             return found
@@ -101,7 +101,7 @@ class Cache:
         for record in sorted(self.folder.glob(f"*/{_RECORD}")):
             with suppress(OSError, ValueError, TypeError):
                 key = Key(**json.loads(record.read_text(encoding="utf-8")))
-                found.append(Entry(key, record.parent, _size(record.parent), record.stat().st_mtime))
+                found.append(Entry(key, record.parent, sum(_sizes(record.parent)), record.stat().st_mtime))
         return sorted(found, key=lambda entry: -entry.used)
 
     def broken(self) -> list[Path]:
@@ -158,14 +158,25 @@ class Cache:
                 yield lock.fileno()
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def _sizes(folder: Path) -> list[int]:
+    """The sizes of the files in a folder, without those that vanish meanwhile: other processes may build."""
+    found = []
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found.append(os.stat(os.path.join(place, name)).st_size)
+    return found
 
 
 @contextmanager
 def _os_errors(folder: Path) -> Iterator[None]:
+    """Say of an error whether it is of the cache or of another file, which filling an entry needs."""
     try:
         yield
     except OSError as error:
-        message = f"cannot write the cache {folder}: {error.strerror or error}"
-        raise CkgenError([Diagnostic(None, "cache", message, "name another folder in XDG_CACHE_HOME")]) from error
+        files = [Path(str(name)) for name in (error.filename, error.filename2) if name is not None]
+        said, help = f"cannot write the cache {folder}", "name another folder in XDG_CACHE_HOME"
+        if files and not any(file.is_relative_to(folder) or folder.is_relative_to(file) for file in files):
+            said = f"cannot make an entry of the cache: {files[0]}"
+            help = "see to it that this file can be used, and run this again"
+        raise CkgenError([Diagnostic(None, "cache", f"{said}: {error.strerror or error}", help)]) from error

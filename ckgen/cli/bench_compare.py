@@ -55,7 +55,7 @@ def bench_compare_command(old: str, new: str, store: Path, fail_below: float | N
         return EXIT_FAILED if slow else 0
     console.show_table(HEADERS, [_cells(pair) for pair in found.pairs], right=HEADERS[2:5])
     if found.mean_speed is not None:
-        console.say(f"speed, geometric mean of {len(found.pairs)}: {found.mean_speed:.3f}x")
+        console.say(f"speed, geometric mean of {len(found.speeds)}: {found.mean_speed:.3f}x")
     for count, name in ((found.only_old, old), (found.only_new, new)):
         if count:
             console.note(f"{count} problems are only in {name}")

@@ -48,7 +48,7 @@ def select_command(
     """Print the instance and split-K factor that the selector chooses for a problem, and why.
 
     `measured` is the fastest correct instance for exactly this problem on this architecture. Any other answer is
-    `predicted`: by the nearest measured problem, by the cost model on architectures without measurements, or by rule.
+    `predicted`: by the cost model on architectures without measurements, by the model of time, or by rule.
     A time is shown only if it is for exactly this problem. Without --library, only the instance's filter, vector sizes
     and groups are compared with the problem, so a library may still refuse it. Exits with 1 if there is no instance
     for a problem; its row says why.

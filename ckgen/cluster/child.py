@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 CRASHED: Literal["crashed"] = "crashed"
 TIMEOUT: Literal["timeout"] = "timeout"
+START_SECONDS = 300.0  # time to begin, for example to load PyTorch and a large library
 _SAID = 400  # characters to keep of a dead child's last output
 _PR_SET_PDEATHSIG = 1
 
@@ -52,20 +53,26 @@ class ChildProcess:
         self.close()
 
     def ask(self, seconds: float, *request: object) -> Any:
-        """Send a request and return the child's answer. Raise ChildGone when the child dies or takes longer; the next
-        call starts a new child."""
-        _, requests = self._child = self._child or self._start()
+        """Send a request and return the child's answer. Raise ChildGone when the child dies, does not start, or takes
+        longer once it has started; the next call starts a new child."""
         try:
+            if self._child is None:
+                _, requests = self._child = self._start()
+                self._receive(requests, START_SECONDS, "did not start")
+            _, requests = self._child
             requests.send(request)
-            if not wait([requests], seconds):
-                self._end()
-                raise ChildGone(TIMEOUT, f"no answer within {seconds:g} s")
-            answer, stale = requests.recv()
+            answer, stale = self._receive(requests, seconds, "no answer")
         except (EOFError, OSError):
             raise self._gone() from None
         if stale:
             self._end()
         return answer
+
+    def _receive(self, requests: Connection, seconds: float, failure: str) -> Any:
+        if not wait([requests], seconds):
+            self._end()
+            raise ChildGone(TIMEOUT, f"{failure} within {seconds:g} s")
+        return requests.recv()
 
     def close(self) -> None:
         """End the child, if there is one."""
@@ -105,14 +112,15 @@ class ChildProcess:
 
 
 def _serve(requests: Connection, output: Path, begin: Callable[..., Answering], given: tuple[object, ...]) -> None:
-    """Answer requests until the connection closes. The output of a library and of a GPU runtime is redirected to the
-    file ``output``."""
+    """Say that the child is ready, then answer requests until the connection closes. The output of a library and of a
+    GPU runtime is redirected to the file ``output``."""
     _die_with_parent()
     descriptor = os.open(output, os.O_WRONLY | os.O_APPEND)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     answering = begin(*given)
     with contextlib.suppress(EOFError):
+        requests.send(None)
         while True:
             requests.send(answering(*requests.recv()))
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import ceil, prod
 from typing import Any
 
 from ckgen.conv.dtypes import element_of
 from ckgen.conv.layout import TENSORS, TensorName, channels_come_last, packed_strides, physical_axes, physical_shape
+from ckgen.conv.reached import Axis, reached
 from ckgen.errors import CkgenError, Diagnostic
 
 INT32_MAX = 2**31 - 1
@@ -22,7 +22,6 @@ INT64_MAX = 2**63 - 1
 LARGEST_ELEMENT_BYTES = 8
 
 Lengths = tuple[int, ...]
-Axis = tuple[int, int, int, int, int]  # output edge, taps, stride, dilation and left pad of a dimension
 
 
 class ProblemError(CkgenError):
@@ -119,7 +118,7 @@ class ConvProblem:
 
         For example, a 1x1 filter with stride 2 reads a quarter of its input.
         """
-        unread = prod(self.input) - prod(map(_reached, self.input, self._axes))
+        unread = prod(self.input) - prod(map(reached, self.input, self._axes))
         pixel = self.groups * self.batch * self.c * element_of(dtype, "in").bytes
         return self.bytes(dtype) - unread * pixel
 
@@ -282,12 +281,3 @@ def _size_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
                 yield _finding(
                     "problem-int64", f"the {tensor} tensor has {elements} elements: no 64-bit offset holds it"
                 )
-
-
-@lru_cache(maxsize=4096)
-def _reached(edge: int, axis: Axis) -> int:
-    """The number of positions of an input edge that a tap reaches."""
-    outputs, taps, stride, dilation, pad = axis
-    starts = range(-pad, outputs * stride - pad, stride)
-    positions = {start + tap * dilation for start in starts for tap in range(taps)}
-    return sum(0 <= position < edge for position in positions)

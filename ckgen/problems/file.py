@@ -20,7 +20,8 @@ EDGES = ("filter", "input", "stride", "dilation", "pad", "right_pad", "output")
 FACTORS = ("published_wavelet_uplift",)
 
 _FIELDS = dict.fromkeys(COUNTS, "a number") | dict.fromkeys(EDGES, "a number or a list of numbers")
-_FIELDS |= dict.fromkeys(FACTORS, "a fraction")
+_FACTOR = "a factor from 0.001 to 1000"
+_FIELDS |= dict.fromkeys(FACTORS, _FACTOR)
 _FILE = {"channels": "text", "operation": "text", "defaults": "a mapping", "problems": "a list", "models": "a list"}
 _MODEL = {
     "name": "text",
@@ -74,11 +75,25 @@ def _one_of(document: Document, key: str, value: str, known: tuple[str, ...]) ->
 def _model(document: Document, index: int) -> Iterator[Diagnostic]:
     path = ("models", index)
     yield from _mapping(document, path, _MODEL, required=tuple(key for key in _MODEL if key != "transposed"))
+    for key in ("batches", "images", "convolutions"):
+        yield from _distinct(document, (*path, key))
     rows = document.node(*path, "convolutions")
     for row, count in rows.value.items() if rows and isinstance(rows.value, dict) else ():
         if not _is(count.value, "a number") or count.plain() < 1:
             message = f"`{row}` must have a number of at least 1, the number of its occurrences"
             yield Diagnostic(count.place, "wrong-type", message)
+
+
+def _distinct(document: Document, path: tuple[Key, ...]) -> Iterator[Diagnostic]:
+    """Yield an error if the list or mapping at ``path`` is empty, or has an entry twice: it would count twice."""
+    node = document.node(*path)
+    value = node.plain() if node else None
+    if isinstance(value, list | dict):
+        words = [str(one) for one in value]
+        twice = next((word for at, word in enumerate(words) if word in words[:at]), None)
+        if not words or twice is not None:
+            fault = f"has {twice} twice" if words else "is empty"
+            yield Diagnostic(document.place(*path), "wrong-value", f"`{path[-1]}` {fault}", "name each once")
 
 
 def _mapping(
@@ -110,15 +125,16 @@ def _is(value: object, kind: str) -> bool:
         return isinstance(value, bool) and kind == "true or false"
     if value is None:
         return False
+    if kind == _FACTOR:
+        return isinstance(value, int | float) and 0.001 <= value <= 1000
     if kind == "a list of numbers":
-        return isinstance(value, list) and _is(value, "a number or a list of numbers")
+        return isinstance(value, list) and all(_is(number, "a number") for number in value)
     if kind == "a number or a list of numbers":
         numbers = value if isinstance(value, list) else [value]
         return bool(numbers) and all(_is(number, "a number") for number in numbers)
-    types: dict[str, type | tuple[type, ...]] = {
+    types: dict[str, type] = {
         "text": str,
         "a number": int,
-        "a fraction": (int, float),
         "a mapping": dict,
         "a list": list,
     }
@@ -130,6 +146,6 @@ def _kind(value: object) -> str:
         return "nothing"
     if isinstance(value, bool):
         return "true or false"
-    if isinstance(value, float):
-        return "a fraction"
-    return next(kind for kind in ("text", "a number", "a mapping", "a list") if _is(value, kind))
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    return next(kind for kind in ("text", "a mapping", "a list") if _is(value, kind))

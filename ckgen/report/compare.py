@@ -51,9 +51,14 @@ class Comparison:
     only_new: int
 
     @property
+    def speeds(self) -> list[float]:
+        """The speeds of the problems for which both runs have a correct result."""
+        return [pair.speed for pair in self.pairs if pair.speed is not None]
+
+    @property
     def mean_speed(self) -> float | None:
         """The geometric mean of the speeds."""
-        return mean([pair.speed for pair in self.pairs if pair.speed is not None])
+        return mean(self.speeds)
 
     def below(self, least: float) -> tuple[Pair, ...]:
         """The pairs whose second run is slower than ``least`` times the first, or lost its correct result."""

@@ -58,7 +58,7 @@ def _total(total: Total, summary: Summary) -> Sentence:
 def _compared(against: Comparison) -> Iterator[Sentence]:
     slow = against.below(LEAST_SPEED)
     if against.mean_speed is not None:
-        text = f"{against.mean_speed:.3f} times as fast as the other run over {len(against.pairs)} problems"
+        text = f"{against.mean_speed:.3f} times as fast as the other run over {len(against.speeds)} problems"
         worst = ", ".join(_pair_text(pair.problem_name, pair.subject, pair.speed) for pair in slow[:_NAMED])
         text += f"; {len(slow)} slower than {LEAST_SPEED:g}x: {worst}" if slow else "; none slower"
         yield Sentence(text + ".", "bad" if slow else "good")

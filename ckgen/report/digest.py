@@ -5,6 +5,7 @@ roofline.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ckgen.bench.store import Origin, ResultRow
@@ -33,9 +34,12 @@ def summary_of(rows: Sequence[ResultRow], runs: Iterable[Origin]) -> Summary:
 
 
 def digest_headers(summary: Summary) -> tuple[str, ...]:
-    """The headings of the table: class, number of shapes, then three numbers per data type."""
+    """The headings of the table: class, number of shapes, then three numbers per subject. A subject is called by its
+    data type if no other subject has this type."""
     numbers = (f"over {summary.reference_name}", "min", "x roofline")
-    return ("shapes", "n", *(f"{total.dtype}: {text}" for total in summary.totals for text in numbers))
+    count = Counter(total.dtype for total in summary.totals)
+    names = [total.dtype if count[total.dtype] == 1 else total.subject for total in summary.totals]
+    return ("shapes", "n", *(f"{name}: {text}" for name in names for text in numbers))
 
 
 def digest_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -45,8 +49,8 @@ def digest_rows(summary: Summary) -> list[tuple[str, ...]]:
     for shape in summary.shapes:
         grouped.setdefault(shape_class(shape), []).append(shape)
     named = [(name, grouped[name]) for name in CLASSES if name in grouped]
-    dtypes = [total.dtype for total in summary.totals]
-    return [_row(name, shapes, dtypes) for name, shapes in (*named, (ALL, list(summary.shapes)))]
+    subjects = [total.subject for total in summary.totals]
+    return [_row(name, shapes, subjects) for name, shapes in (*named, (ALL, list(summary.shapes)))]
 
 
 def shape_class(shape: Shape) -> str:
@@ -64,11 +68,11 @@ def shape_class(shape: Shape) -> str:
     return CLASSES[3] if shape.floor_ms is not None and shape.floor_ms < SHORT_MS else CLASSES[2]
 
 
-def _row(name: str, shapes: Sequence[Shape], dtypes: Sequence[str]) -> tuple[str, ...]:
+def _row(name: str, shapes: Sequence[Shape], subjects: Sequence[str]) -> tuple[str, ...]:
     count = len({shape.problem for shape in shapes})
     cells = [name, str(count)]
-    for dtype in dtypes:
-        own = [shape for shape in shapes if shape.dtype == dtype]
+    for subject in subjects:
+        own = [shape for shape in shapes if shape.subject == subject]
         faster = [shape.speed_up for shape in own if shape.speed_up is not None]
         over = [shape.over_floor for shape in own if shape.over_floor is not None]
         cells += [_times(mean(faster)), _times(min(faster, default=None)), _times(mean(over))]

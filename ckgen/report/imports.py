@@ -8,7 +8,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +78,9 @@ def _value(text: str, kind: list[str]) -> Any:
     return None if text == "" and "None" in kind else _CONVERSIONS[kind[0]](text)
 
 
-def origin_values(runs: Mapping[int, Origin], name: str) -> str:
+def origin_values(runs: Iterable[Origin], name: str) -> str:
     """The distinct values of the field ``name`` over all runs."""
-    return ", ".join(dict.fromkeys(str(getattr(origin, name)) for origin in runs.values()))
+    return ", ".join(dict.fromkeys(str(getattr(origin, name)) for origin in runs))
 
 
 def _refused(message: str, help: str) -> CkgenError:

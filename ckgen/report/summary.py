@@ -121,14 +121,15 @@ def load_summary(store: Store, run: int | None = None) -> Summary:
 
 
 def summarise(origin: Origin, ceilings: Iterable[Mapping[str, float]], rows: Sequence[ResultRow]) -> Summary:
-    """The summary of ``rows``, the shapes in the order of their first rows."""
+    """The summary of ``rows``, the shapes in the order of their first rows. A problem that has several names is one
+    shape, under the first."""
     highest: dict[str, float] = {}
     for measured in ceilings:
         for name, value in measured.items():
             highest[name] = max(value, highest.get(name, 0.0))
     grouped: dict[tuple[str, ...], list[ResultRow]] = {}
     for row in rows:
-        key = (row.operation, row.function, row.dtype, row.problem_name, row.problem)
+        key = (row.operation, row.function, row.dtype, row.problem)
         grouped.setdefault(key, []).append(row)
     shapes = tuple(_beside_plain([_shape(group, highest) for group in grouped.values()], highest))
     subjects = dict.fromkeys(shape.subject for shape in shapes)
@@ -168,7 +169,7 @@ def _shape(rows: Sequence[ResultRow], ceilings: Mapping[str, float]) -> Shape:
         reference=_first([row for row in timed if row.kind == "reference"]),
         wavelet=_first(wavelet),
         other=_first(other),
-        published_uplift=first.published_uplift,
+        published_uplift=next((row.published_uplift for row in rows if row.published_uplift is not None), None),
         top=tuple(own[:TOP]),
         operation=first.operation,
         function=first.function,
@@ -189,7 +190,7 @@ def _beside_plain(shapes: Sequence[Shape], ceilings: Mapping[str, float]) -> Ite
 
 
 def _problem_of(shape: Shape) -> tuple[str, ...]:
-    return shape.operation, shape.dtype, shape.problem_name, shape.problem
+    return shape.operation, shape.dtype, shape.problem
 
 
 def _is_wavelet(instance: Instance) -> bool:

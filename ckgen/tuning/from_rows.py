@@ -1,7 +1,8 @@
 """Measured rows -> the selector's table, and the check that a table still matches its rows.
 
-Only correct results count. A problem keeps its fastest few instances, the fastest of each family, and every instance
-with weaker requirements than all faster ones, so that a library of few instances still finds a measured candidate.
+Only correct results of instances without a function count: the selector has no other. A problem keeps its fastest few
+instances, the fastest of each family, and every instance with weaker requirements than all faster ones, so that a
+library of few instances still finds a measured candidate.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from ckgen.bench import job as bench_job
 from ckgen.bench.store import Origin, ResultRow
+from ckgen.elementwise.function import PASS_THROUGH
 from ckgen.errors import CkgenError, Diagnostic
+from ckgen.hardware.archs import NVIDIA_ARCHES
 from ckgen.instance.instance import Instance, parse
 from ckgen.library.digest import file_digest
 from ckgen.report.imports import origin_values, read_results
@@ -33,37 +36,40 @@ FASTEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The rows to use, their runs by number, and the digests of the files that they were read from."""
+    """The rows to use, the runs of each file by file and number, and the digests of the files."""
 
     rows: Sequence[ResultRow]
-    runs: Mapping[int, Origin]
+    runs: Mapping[tuple[str, int], Origin]
     files: Mapping[str, str]
 
 
 def read_measured(files: Iterable[str], root: Path) -> Measured:
     """Read the rows of all ``files`` below ``root``. If several files have a row for a job, the last file wins."""
     latest: dict[object, ResultRow] = {}
-    runs: dict[int, Origin] = {}
+    runs: dict[tuple[str, int], Origin] = {}
     digests = {}
     for file in files:
         rows, found = read_results(root / file)
         latest.update((row.key, row) for row in rows)
-        runs.update((len(runs) + number, origin) for number, origin in enumerate(found.values()))
+        runs.update(((file, number), origin) for number, origin in found.items())
         digests[file] = file_digest(root / file)
     return Measured(tuple(latest.values()), runs, digests)
 
 
 def make_table(measured: Measured, operation: str, arch: str) -> Table:
-    """Make the table of one operation. Raises CkgenError if it has no correct row."""
-    own = [row for row in measured.rows if row.kind == "instance" and parse(row.name).operation == operation]
-    instances = {row.name: parse(row.name) for row in own}
+    """Make the table of one operation. Raises CkgenError if it has no correct row, or if its rows are of another
+    platform than ``arch`` or of several cache modes."""
+    _refuse_others(measured, arch)
+    named = {row.name: parse(row.name) for row in measured.rows if row.kind == "instance"}
+    wanted = (operation, PASS_THROUGH)
+    instances = {name: one for name, one in named.items() if (one.operation, one.function) == wanted}
+    own = [row for row in measured.rows if row.name in instances]
     grouped: dict[tuple[str, str, str], list[ResultRow]] = {}
     for row in own:
         if row.verdict == bench_job.OK and row.ms is not None:
             grouped.setdefault((row.problem, row.dtype, instances[row.name].layout), []).append(row)
     if not grouped:
-        message = f"no correct result of {operation} in {', '.join(measured.files)}"
-        raise CkgenError((Diagnostic(None, "tune", message, "measure with `ckgen bench`"),))
+        raise _error(f"no correct result of {operation} in {', '.join(measured.files)}", "measure with `ckgen bench`")
     rows = tuple(
         MeasuredProblem(problem, dtype, layout, tuple(_candidate(row) for row in _kept(group, instances)))
         for (problem, dtype, layout), group in grouped.items()
@@ -71,13 +77,33 @@ def make_table(measured: Measured, operation: str, arch: str) -> Table:
     return Table(operation, arch, _origin(measured), rows)
 
 
+def _refuse_others(measured: Measured, arch: str) -> None:
+    """Raise CkgenError for the first run whose times cannot be compared with the others of the table."""
+    platform = "nvidia" if arch in NVIDIA_ARCHES else "amd"
+    modes = {where: origin.settings.get("cache") for where, origin in measured.runs.items()}
+    mode = next(iter(modes.values()), None)
+    for (file, number), origin in measured.runs.items():
+        where = f"{file}, run {number}"
+        if origin.platform != platform:
+            message = f"{where}: results of platform {origin.platform}, but {arch} is of platform {platform}"
+            raise _error(message, "export the runs of one platform with `ckgen report --run N --out rows.csv`")
+        if modes[file, number] != mode:
+            message = f"{where}: results of cache mode {modes[file, number]}, those before are of {mode}"
+            raise _error(message, "export the runs of one mode with `ckgen report --run N --out rows.csv`")
+
+
+def _error(message: str, help: str) -> CkgenError:
+    return CkgenError((Diagnostic(None, "tune", message, help),))
+
+
 def _origin(measured: Measured) -> TableOrigin:
     names = ("device", "driver", "software", "compiler", "spec_digest", "library_digest")
-    said = {name: origin_values(measured.runs, name) for name in names}
+    runs = measured.runs.values()
+    said = {name: origin_values(runs, name) for name in names}
     return TableOrigin(
         results=measured.files,
-        commit=origin_values(measured.runs, "commit_id"),
-        measured=origin_values(measured.runs, "started"),
+        commit=origin_values(runs, "commit_id"),
+        measured=origin_values(runs, "started"),
         **said,
     )
 

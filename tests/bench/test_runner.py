@@ -11,6 +11,8 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,8 @@ import pytest
 
 from ckgen.bench import job as bench_job
 from ckgen.bench.claim import claimed
-from ckgen.bench.job import Settings, timed
-from ckgen.bench.measuring import Measuring
+from ckgen.bench.job import Job, Settings, timed
+from ckgen.bench.measuring import Ask, Measuring
 from ckgen.bench.origin import find_commit, find_compiler, make_origin, spec_digest
 from ckgen.bench.plan import make_jobs
 from ckgen.bench.runner import BenchRun, Limits, failures
@@ -32,11 +34,13 @@ from ckgen.cluster.child import ChildGone, ChildProcess
 from ckgen.conv.problem import make_problem
 from ckgen.library.digest import file_digest
 from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
 from ckgen.problems.sets import NamedProblem
 from tests.library.test_library import F16_POINTWISE, F32
-from tests.support.bench_rows import compile_fatal
+from tests.support.bench_rows import PLANE, compile_fatal, row
 from tests.support.patience import HANG_GUARD
 from tests.support.stub_library import compile_stub
+from tests.support.trees import XDL
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = Settings(min_samples=1, max_samples=2)
@@ -59,9 +63,9 @@ def fatal(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: compile_fatal(folder, kind) for kind in ("ABORT", "HANG")}
 
 
-def origin_of(library: Path) -> Origin:
+def origin_of(library: Path, settings: Settings = QUICK) -> Origin:
     machine = {"device": "test", "driver": "1", "software": "none"}
-    return make_origin(library, QUICK, machine, library_platform="host", spec_digest="s", commit="c")
+    return make_origin(library, settings, machine, library_platform="host", spec_digest="s", commit="c")
 
 
 def work_of(library: Path) -> Measuring:
@@ -84,6 +88,14 @@ def verdicts(rows: list[ResultRow]) -> list[tuple[str, str, int | None, str]]:
 def test_the_plan_measures_equal_factors_once(stub: Library) -> None:
     jobs = make_jobs(stub, [EVEN], names=[F16], split_ks=(-1, 1, 3))
     assert [(job.split_k, job.automatic) for job in jobs] == [(1, False), (3, True)]
+
+
+def test_a_problem_with_two_names_is_measured_once(stub: Library) -> None:
+    twice = [replace(EVEN, operations=()), EVEN, replace(EVEN, name="again"), ODD]
+    jobs = make_jobs(stub, twice, names=[F16, F32], split_ks=(1,), references=("cudnn",))
+    assert [(job.problem.name, job.kind) for job in jobs] == [
+        (name, kind) for name in ("even", "odd") for kind in ("reference", "instance") * 2
+    ]
 
 
 def test_references_come_first_where_they_have_the_type(stub: Library) -> None:
@@ -120,6 +132,59 @@ def test_rows_are_stored_and_not_measured_again(tmp_path: Path, stub: Library) -
         assert len(run.stored) == 8
         assert len(measure(path, store, [F32], again="all")[0]) == 4
         assert measure(path, store, [F32], again="failed")[0] == []
+
+
+def test_few_samples_do_not_count_for_a_run_that_takes_more(tmp_path: Path, stub: Library) -> None:
+    path = Path(stub.path)
+    jobs = make_jobs(stub, [EVEN], names=[F32], split_ks=(1,))
+    with Store(tmp_path / "b.sqlite") as store, open_pool(None, work_of(path), "host") as pool:
+        for most, count in ((1, 1), (2, 1), (1, 0), (2, 0)):
+            origin = origin_of(path, replace(QUICK, max_samples=most))
+            assert len(list(BenchRun(pool, store, PATIENT).measure(jobs, origin))) == count
+
+
+def test_the_limit_for_slow_instances_is_of_the_same_operation_and_function(tmp_path: Path) -> None:
+    """A fast backward weight says nothing about backward data, nor a plain instance about one with a function."""
+    with Store(tmp_path / "b.sqlite") as store:
+        run = BenchRun(None, store, Limits(give_up=2))  # type: ignore[arg-type]
+        run._note_best(row(1.0))
+        asked = [
+            run._request(Job("instance", XDL.name, "f16", PLANE, 1, **work), ())
+            for work in ({}, {"operation": BWD_DATA}, {"function": "Scale"})
+        ]
+    assert [ask and ask.limit_ms for ask in asked] == [2.0, None, None]
+
+
+def begin_echo() -> Callable[..., tuple[Any, bool]]:
+    return lambda *request: (request, True)
+
+
+def test_the_time_limit_of_a_request_does_not_count_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def wait_for(sources: list[Any], seconds: float) -> list[Any]:
+        limits.append(seconds)
+        return connection.wait(sources, HANG_GUARD)
+
+    monkeypatch.setattr(child_process, "wait", wait_for)
+    with ChildProcess(begin_echo) as child:
+        assert [child.ask(HANG_GUARD, word) for word in "ab"] == [("a",), ("b",)]
+    assert child.starts == 2 and limits == [child_process.START_SECONDS, HANG_GUARD] * 2
+
+
+def test_ceilings_that_cannot_be_measured_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Measuring(Path("none.so"), "", QUICK, HANG_GUARD).open()
+    asked: list[str] = []
+
+    def tell(do: str, *given: object) -> object:
+        asked.append(do)
+        return ({"device": "d"}, ()) if do == "origin" else {"bytes": 1e9}
+
+    monkeypatch.setattr(session, "_tell", tell)
+    for _ in range(2):
+        assert session(Ask(None, None, ("i8",))).ceilings == {"bytes": 1e9}
+    session.close()
+    assert asked == ["origin", "ceilings"]
 
 
 @pytest.mark.compiles

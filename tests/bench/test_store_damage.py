@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ckgen.bench.claim import claimed
+from ckgen.bench.job import WRONG, Job, Outcome
 from ckgen.bench.plan import SPLIT_KS
-from ckgen.bench.store import ROW_FIELDS, Store
+from ckgen.bench.store import ROW_FIELDS, ResultRow, Store, make_row
 from ckgen.cli import main
 from ckgen.errors import MAX_TEXT, CkgenError
 from ckgen.operations.operation import BWD_WEIGHT
@@ -28,7 +31,8 @@ from ckgen.report.imports import read_results
 from ckgen.report.page import render_report
 from ckgen.report.summary import load_summary
 from ckgen.tuning.from_rows import make_table, read_measured
-from tests.support.bench_rows import ORIGIN, rows
+from tests.support.bench_rows import ORIGIN, PLANE, rows
+from tests.support.trees import XDL
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBLEM = json.dumps({**rows()[0].problem_fields, "filter": [0, 3]})
@@ -126,6 +130,31 @@ def test_an_edited_store_is_one_error(kind: str, store: Path, capsys: pytest.Cap
     assert sorted(os.listdir()) == ["b.sqlite"], "nothing was written"
     with Store(store) as opened, pytest.raises(CkgenError):  # the query of bench
         opened.rows(opened.alike(ORIGIN))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (replace(rows()[0], published_uplift=0.0), "published_uplift is 0.0"),
+        (replace(rows()[0], ms=0.0), "ms is 0.0"),
+        (replace(rows()[0], problem="zzz"), "problem: "),
+    ],
+)
+def test_a_row_that_could_not_be_read_back_is_not_written(store: Path, wrong: ResultRow, words: str) -> None:
+    with Store(store) as opened:
+        before = opened.rows([1])
+        with pytest.raises(CkgenError, match=f"cudnn on plane cannot be stored: {words}"):
+            opened.append(wrong)
+        assert opened.rows([1]) == before
+
+
+def test_a_result_that_is_not_finite_is_stored_without_its_error(store: Path) -> None:
+    job = Job("instance", XDL.name, "f16", PLANE, 1)
+    found = [make_row(1, "t", job, Outcome(WRONG, "not finite", max_error=error)) for error in (math.nan, math.inf)]
+    with Store(store) as opened:
+        for item in found:
+            opened.append(item)
+            assert item in opened.rows([1])
 
 
 def test_a_store_that_cannot_be_written_is_not_called_damaged(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.sets import NamedProblem
 from tests.conftest import StubMaker
 from tests.library.test_library import F32
+from tests.support.trees import XDL
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is only needed to measure on a GPU")
 
@@ -116,6 +120,53 @@ def test_ceilings_and_origin(make_stub: StubMaker) -> None:
     ceilings = runner.ceilings(["f16", "bf16_f32_bf16"])
     assert ceilings.keys() == {"f16", "bf16_f32_bf16", "bytes"} and min(ceilings.values()) > 0
     assert runner.origin()["software"].startswith("torch ")
+
+
+def test_a_type_that_pytorch_cannot_multiply_has_no_ceiling(
+    make_stub: StubMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    multiply = torch.mm
+
+    def mm(a: Any, b: Any, out: Any) -> Any:
+        if a.dtype == torch.int8:  # as on CUDA
+            raise RuntimeError("not implemented for 'Char'")
+        return multiply(a, b, out=out)
+
+    monkeypatch.setattr(torch, "mm", mm)
+    assert bench(make_stub).ceilings(["i8", "f16"]).keys() == {"f16", "bytes"}
+
+
+def test_types_that_read_the_same_elements_do_not_share_a_result(make_stub: StubMaker) -> None:
+    """f32_comp_tf32 has the operands of f32, but rounds them before it multiplies."""
+    runner, jobs = bench(make_stub), [Job("reference", "cudnn", dtype, NAMED[1]) for dtype in ("f32", "f32_comp_tf32")]
+    after = [runner.measure(job, None) for job in jobs][1]
+    alone = bench(make_stub).measure(jobs[1], None)
+    assert (after.max_error, after.tolerance) == (alone.max_error, alone.tolerance)
+
+
+class ByteLibrary:
+    """A library of an i8 instance that writes the sums of ones."""
+
+    functions: Any = {}
+
+    def instance(self, name: str) -> Any:
+        return replace(XDL, dtype="i8")
+
+    def workspace_size(self, *given: Any, **more: Any) -> int:
+        return 0
+
+    def launcher(self, name: str, problem: ConvProblem, addresses: Any, **more: Any) -> Callable[[], None]:
+        return lambda: ctypes.memset(addresses[1], 1, problem.elements("wei")) and None
+
+
+def test_results_of_single_bytes_are_compared_between_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of an odd number of bytes cannot be seen as elements of two bytes."""
+    odd = NamedProblem("odd", make_problem(k=3, c=3, filter=(1, 1), input=(1, 1)))
+    runner = TorchBench(torch, ByteLibrary(), QUICK, "cpu")  # type: ignore[arg-type]
+    data = TorchData(torch, "cpu", odd.problem, "i8", 1)
+    data.expected = torch.ones_like(data.expected)
+    outcome = runner._instance(Job("instance", XDL.name, "i8", odd, 1), data, None)
+    assert outcome.verdict == OK and outcome.ms, outcome
 
 
 @pytest.mark.parametrize(("dtype", "rounds"), [("f32", False), ("f32_comp_tf32", True)])

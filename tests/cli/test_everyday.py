@@ -17,7 +17,7 @@ from ckgen.bench.store import Store
 from ckgen.build import cmake
 from ckgen.build.survey import Finding, gfx_name, survey
 from ckgen.build.toolchain import find_toolchain
-from ckgen.cache.entries import BUILT, Cache, Key
+from ckgen.cache.entries import BUILT, Cache, Key, rooms
 from ckgen.cli import COMMANDS, main
 from ckgen.cli.common.console import shortened
 from ckgen.cli.common.inline import divided
@@ -214,7 +214,8 @@ def test_a_problem_that_lost_its_result_fails_a_comparison(tmp_path: Path, capsy
     old = stored(tmp_path / "old.sqlite", {"plane": 0.4, "point": 0.2})
     new = stored(tmp_path / "new.sqlite", {"plane": 0.4, "point": None})
     assert main(["bench", "compare", old, new, "--fail-below", "0.5"]) == 1
-    assert "point, backward weight, f16: no correct result" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "point, backward weight, f16: no correct result" in said.err and "geometric mean of 1: 1.000x" in said.out
     fewer = stored(tmp_path / "fewer.sqlite", {"plane": 0.4})
     assert main(["bench", "compare", old, fewer, "--fail-below", "0.5"]) == 0
     assert "1 problems are only in" in capsys.readouterr().err
@@ -369,6 +370,33 @@ def test_a_killed_run_leaves_no_entry(tmp_path: Path) -> None:
     (tmp_path / key.name).mkdir()
     path = cache.get(key, lambda folder: None)
     assert [child.name for child in path.iterdir()] == ["entry.json"]
+
+
+def test_files_that_vanish_while_they_are_counted_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a build that another process runs."""
+    key = Key("5", "c", "host")
+    Cache(tmp_path / BUILT).get(key, lambda folder: print((folder / "kept").write_text("abc")))
+    workshop = tmp_path / "workshop"
+    (workshop / "deep").mkdir(parents=True)
+    for folder in (workshop / "deep", tmp_path / BUILT / key.name):
+        (folder / "gone").symlink_to("nowhere")  # listed, but not there
+    monkeypatch.setattr(Path, "is_file", lambda path: True)  # as it was a moment ago
+    (workshop / "deep" / "kept").write_text("ab")
+    assert [(room.files, room.size) for room in rooms(tmp_path)] == [(1, 2)]
+    (entry,) = Cache(tmp_path / BUILT).entries()
+    assert entry.size == 3 + (entry.path / "entry.json").stat().st_size
+
+
+def test_an_error_of_another_file_is_not_called_one_of_the_cache(tmp_path: Path) -> None:
+    cache, key = Cache(tmp_path / "cache"), Key("5", "c", "host")
+    absent = tmp_path / "absent.so"
+    with pytest.raises(CkgenError) as refused:
+        cache.get(key, lambda folder: print(absent.read_bytes()))
+    (found,) = refused.value.diagnostics
+    assert found.message == f"cannot make an entry of the cache: {absent}: No such file or directory" and found.help
+    with pytest.raises(CkgenError, match=f"cannot write the cache {cache.folder}: No such file"):
+        cache.get(key, lambda folder: print((folder / "none" / "part").write_text("")))
+    assert cache.find(key) is None
 
 
 def test_the_cache_is_listed_and_cleared(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

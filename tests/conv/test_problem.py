@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ckgen.conv.layout import logical_axes, ndim_of, packed_strides, physical_axes, to_logical, to_physical
 from ckgen.conv.problem import INT32_MAX, ConvProblem, ProblemError, make_problem
+from ckgen.conv.reached import reached
 from tests.support.strategies import problems
 
 LAYOUTS = (
@@ -126,6 +127,21 @@ def test_output_counts_the_places_where_the_filter_fits(problem: ConvProblem) ->
         reach = (problem.filter[axis] - 1) * problem.dilations[axis]
         starts = [s for s in range(0, padded, problem.strides[axis]) if s + reach < padded]
         assert problem.output[axis] == len(starts)
+
+
+@given(*(st.integers(1, most) for most in (80, 12, 9, 9, 9)), st.integers(0, 12))
+def test_reached_positions_are_counted_as_if_one_by_one(
+    edge: int, outputs: int, taps: int, stride: int, dilation: int, pad: int
+) -> None:
+    positions = {output * stride + tap * dilation - pad for output in range(outputs) for tap in range(taps)}
+    assert reached(edge, (outputs, taps, stride, dilation, pad)) == len(positions & set(range(edge)))
+
+
+def test_many_positions_are_counted_at_once() -> None:
+    long = make_problem(k=1, c=1, filter=(3,), input=(2**30,), stride=4)
+    assert long.bytes("f16") - long.compulsory_bytes("f16") == 2 * 2**28, "a quarter is read by no tap"
+    odd = make_problem(k=1, c=1, filter=(46000,), input=(2**31 - 50,), stride=46337, dilation=46339)
+    assert odd.compulsory_bytes("f16") < odd.bytes("f16")
 
 
 @given(problems(), st.integers(1, 4))

@@ -107,6 +107,18 @@ def test_broken_models_are_refused(tmp_path: Path) -> None:
         load_problems(write(tmp_path, row, held_out="maybe"))
     with pytest.raises(CkgenError, match="unknown key `family`"):
         load_problems(write(tmp_path, row, more="    family: a\n"))
+    for old, new, words in (
+        ("[2, 8]", "[2, 8, 2]", "`batches` has 2 twice"),
+        ("[2, 8]", "[]", "`batches` is empty"),
+        ("[20x20, 32x40]", "[20x20, 20x20]", "`images` has 20x20 twice"),
+        ("[20x20, 32x40]", "[]", "`images` is empty"),
+        (f"\n      {row}", " {}", "`convolutions` is empty"),
+    ):
+        path = Path(write(tmp_path, row))
+        path.write_text(path.read_text().replace(old, new))
+        with pytest.raises(CkgenError, match=words) as refused:
+            load_problems(str(path))
+        assert len(refused.value.diagnostics) == 1
     with pytest.raises(CkgenError, match="`batches` is missing"):
         text = Path(write(tmp_path, row)).read_text().replace("    batches: [2, 8]\n", "")
         (tmp_path / "less.yaml").write_text(text)

@@ -94,6 +94,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("{name: a, groups: 2}", "missing-field", "`input` is missing"),
         ("{groups: 2}", "missing-field", "`name` is missing"),
         (ENTRY + ", batch: many}", "wrong-type", "`batch` must be a number"),
+        (ENTRY + ", published_wavelet_uplift: 0}", "wrong-type", "a factor from 0.001 to 1000, this is the number 0"),
+        (ENTRY + ", published_wavelet_uplift: -1.5}", "wrong-type", "this is the number -1.5"),
+        (ENTRY + ", published_wavelet_uplift: 1000000.5}", "wrong-type", "this is the number 1000000.5"),
         (ENTRY + ", stride: 0}", "problem-positive", "strides is 0"),
         (ENTRY + ", dilation: [1, 2]}", "problem-mismatched-lengths", "dilations has 2 entries"),
         (

@@ -9,6 +9,7 @@ import pytest
 
 from ckgen.bench.store import ResultRow
 from ckgen.conv.problem import make_problem
+from ckgen.operations.operation import BWD_DATA
 from ckgen.problems.sets import NamedProblem
 from ckgen.report.digest import CLASSES, digest_headers, digest_rows, shape_class, summary_of
 from ckgen.report.page import floor_plot
@@ -54,6 +55,16 @@ def test_numbers_are_geometric_means_of_a_class() -> None:
     floors = [shape.floor_ms for shape in found.shapes]
     over = (1 / (floors[0] * floors[1])) ** 0.5  # type: ignore[operator]
     assert digest_rows(found)[0] == ("3x3", "2", "2.00x", "1.00x", f"{over:.2f}x")
+
+
+def test_operations_of_one_type_have_columns_of_their_own() -> None:
+    problem, data = named("a"), {"operation": BWD_DATA}
+    measured = [row(4.0, "cudnn", problem), row(1.0, problem=problem)]
+    measured += [row(1.0, "cudnn", problem, **data), row(2.0, problem=problem, **data)]
+    found = summary_of([*measured, row(1.0, problem=problem, dtype="bf16")], [ORIGIN])
+    heads = ("backward weight, f16", "backward data, f16", "bf16")
+    assert digest_headers(found)[2::3] == tuple(f"{name}: over cudnn" for name in heads)
+    assert digest_rows(found)[0][2::3] == ("4.00x", "0.50x", "–")
 
 
 def test_the_newest_run_names_the_machine() -> None:

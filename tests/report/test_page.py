@@ -74,6 +74,17 @@ def test_totals_are_geometric_means(summary: Summary) -> None:
     assert (total.least_speed_up, total.least_shape) == (pytest.approx(0.5), "point")
 
 
+def test_a_problem_with_two_names_is_one_shape() -> None:
+    again = replace(PLANE, name="again", published_uplift=None)
+    found = [row(0.5, problem=again), row(0.4), row(0.8, "cudnn")]
+    summary = summarise(ORIGIN, [ORIGIN.ceilings], found)
+    (shape,) = summary.shapes
+    assert (shape.problem_name, shape.published_uplift, shape.speed_up) == ("again", 1.24, pytest.approx(2.0))
+    later = summarise(ORIGIN, [], [row(0.2), row(0.8, WAVELET.name, again)])
+    (pair,) = compare(summary, later).pairs
+    assert pair.speed == pytest.approx(2.0)
+
+
 def test_a_wrong_result_is_never_the_best() -> None:
     (shape,) = summarise(ORIGIN, [], [row(0.4), row(0.1, WAVELET.name, verdict="wrong")]).shapes
     assert shape.best is not None and shape.best.ms == 0.4
@@ -219,6 +230,9 @@ def test_two_runs_are_compared_on_the_page(tmp_path: Path, summary: Summary) -> 
     said = said_first(text)[-1]
     assert said.startswith("0.800 times as fast as the other run over 1 problems; 1 slower than 0.97x: plane (")
     assert "Speed against the other run, backward weight, f16" in text and "Both runs" in text
+    lost = summarise(ORIGIN, [], [*slower.rows, row(0.1, problem=POINT, verdict="wrong")])
+    text = said_first(render_report(lost, None, compare(summary, lost)))[-1]
+    assert text.startswith("0.800 times as fast as the other run over 1 problems; 2 slower than 0.97x: point (")
     other = summarise(replace(ORIGIN, device="Another"), [], slower.rows)
     assert "not comparable: the machine was Test GPU" in render_report(other, None, compare(summary, other))
     store = stored(tmp_path / "b.sqlite")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.bench.job import WRONG
-from ckgen.bench.store import ResultRow, Store
+from ckgen.bench.store import Origin, ResultRow, Store
 from ckgen.cli import main
 from ckgen.errors import CkgenError
 from ckgen.instance.instance import parse
@@ -29,7 +29,7 @@ NARROW = replace(XDL, a_vector=2)
 
 
 def table(*found: ResultRow):  # type: ignore[no-untyped-def]
-    return make_table(Measured(found, {1: ORIGIN}, {"rows.csv": "0" * 64}), OPERATION, "sm_90a")
+    return make_table(Measured(found, {("rows.csv", 1): ORIGIN}, {"rows.csv": "0" * 64}), OPERATION, "sm_90a")
 
 
 def store_and_csv(folder: Path, found: list[ResultRow]) -> Path:
@@ -108,6 +108,37 @@ def test_later_files_count(tmp_path: Path) -> None:
     made = make_table(read_measured(files, tmp_path), OPERATION, "sm_90a")
     assert [(c.name, c.microseconds) for c in made.rows[0].candidates] == [(TMA.name, 300.0), (XDL.name, 500.0)]
     assert list(made.origin.results) == files
+
+
+def test_the_origin_lists_the_runs_of_all_files(tmp_path: Path) -> None:
+    for file in ("ab", "cd"):
+        with Store(tmp_path / f"{file}.sqlite") as store:
+            for name in file:
+                run = store.begin(replace(ORIGIN, device=name, commit_id=name, started=name))
+                store.append(row(0.1, run_id=run))
+    made = make_table(read_measured(["ab.sqlite", "cd.sqlite"], tmp_path), OPERATION, "sm_90a")
+    assert {made.origin.device, made.origin.commit, made.origin.measured} == {"a, b, c, d"}
+
+
+def test_instances_with_a_function_leave_the_plain_ones_in_the_table() -> None:
+    fused = [replace(XDL, function="Scale", m_per_block=tile) for tile in (32, 64, 256)]
+    made = table(*(row(0.1, one.name, function="Scale") for one in fused), row(0.5), row(0.6, NARROW.name))
+    assert [c.name for c in made.rows[0].candidates] == [XDL.name, NARROW.name]
+
+
+@pytest.mark.parametrize(
+    ("arch", "origin", "words"),
+    [
+        ("sm_90a", replace(ORIGIN, platform="host"), "run 1: results of platform host, but sm_90a is of"),
+        ("gfx942", ORIGIN, "run 1: results of platform nvidia, but gfx942 is of platform amd"),
+        ("sm_90a", replace(ORIGIN, settings={"cache": "warm"}), "cache mode warm, those before are of flush"),
+    ],
+)
+def test_results_of_other_machines_or_cache_modes_are_refused(arch: str, origin: Origin, words: str) -> None:
+    runs = {("a.csv", 1): ORIGIN, ("b.csv", 1): origin}
+    with pytest.raises(CkgenError, match=words) as refused:
+        make_table(Measured([row(0.1)], runs, {"a.csv": "", "b.csv": ""}), OPERATION, arch)
+    assert len(refused.value.diagnostics) == 1
 
 
 @pytest.mark.sweep  # as `make check`
