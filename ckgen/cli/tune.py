@@ -131,6 +131,8 @@ def _make(results: tuple[Path, ...], arch: str | None, model: Path | None, spec:
 
 
 def _check(tables: Path, classes: Path) -> int:
+    if not tables.is_dir():
+        raise click.BadParameter(f"there is no folder {tables} with tables to check", param_hint="--tables")
     from ckgen.report import by_class
     from ckgen.tuning.from_rows import find_drift, find_times_drift
 

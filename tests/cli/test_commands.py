@@ -404,10 +404,12 @@ def test_smoke_of_a_missing_library_is_wrong_use(ckgen: Ckgen) -> None:
     assert "nowhere.so" in said.err
 
 
-def test_an_unwritable_place_is_one_line(ckgen: Ckgen) -> None:
+def test_an_unwritable_place_is_one_error_with_help(ckgen: Ckgen) -> None:
     said = ckgen("schema", "--out", "/proc/none/schema.json")
     assert said.code == 2
-    assert len(said.err.splitlines()) == 1
+    error, help_text = said.err.splitlines()
+    assert error.endswith("cannot write /proc/none/schema.json: No such file or directory")
+    assert help_text.startswith(" = help: ")
 
 
 def test_a_pipe_that_closes_early_is_quiet(tmp_path: Path) -> None:
