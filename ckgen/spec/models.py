@@ -193,7 +193,8 @@ class Spec(Model):
     functions: ListOf[FunctionEntry] = Field((), description="Element-wise functions beside the built-in ones.")
     sets: dict[SetName, ListOf[str]] = Field(
         default_factory=dict,
-        description="Named selections; each line is a filter whose terms must all hold, lines add up.",
+        description="Named selections; each line is a filter whose terms must all hold, lines add up. `set=NAME` may "
+        "name only sets above.",
         json_schema_extra={"additionalProperties": False},
     )
     _document: Document = PrivateAttr()

@@ -542,3 +542,20 @@ def test_start_up_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"numpy", "jinja2", "pydantic", "rich", "yaml"}
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt)
+from ckgen.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line() -> None:
+    process = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], cwd=ROOT, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (130, "ckgen: interrupted\n")

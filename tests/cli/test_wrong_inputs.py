@@ -122,6 +122,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "a speed of NaN": (("bench", "compare", "1", "2", "--fail-below", "nan"), "nan: write a number"),
     "an endless speed": (("bench", "compare", "1", "2", "--fail-below", "inf"), "is not in the range 0<x<="),
     "no tables to check": (("tune", "--check", "--tables", "gone"), "there is no folder gone"),
+    "no classes to check": (("tune", "--check", "--classes", "gone"), "there is no folder gone with files"),
     "no tables of code to check": (("isa", "--check", "--tables", "gone"), "there is no folder gone"),
     "tables to check and write": (("isa", "--check", "--write"), "give one of them"),
     "a command of two words": (("bench", "compar", "1", "2"), "Did you mean 'bench compare'?"),

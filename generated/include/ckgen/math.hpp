@@ -19,7 +19,18 @@ CKGEN_HD float sqrt(float x) { return ::sqrtf(x); }
 CKGEN_HD float exp(float x) { return ::expf(x); }
 #else
 CKGEN_HD float sqrt(float x) { return __builtin_sqrtf(x); }
+#if CKGEN_PLATFORM_AMD && __clang_major__ < 17
+// Before LLVM 17, AMD GPUs get exp2(x * log2(e)), whose argument is rounded: up to 64 units in the last place off. The
+// rest of the product corrects it.
+CKGEN_HD float exp(float x) {
+    const float product = x * 0x1.715476p+0f;
+    const float power = __builtin_exp2f(product);
+    const float rest = __builtin_fmaf(x, 0x1.715476p+0f, -product) + x * 0x1.4ae0cp-26f;
+    return power > 0.f && power <= 0x1.fffffep127f ? power + power * (rest * 0x1.62e43p-1f) : power;
+}
+#else
 CKGEN_HD float exp(float x) { return __builtin_expf(x); }
+#endif
 #endif
 
 CKGEN_HD float sigmoid(float x) { return 1.f / (1.f + exp(-x)); }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "ckgen/platform/host_workgroup.hpp"
@@ -354,8 +355,9 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
     std::mutex mutex;
     std::exception_ptr error;
     const auto work = [&](uint32 worker) {
-        std::unique_ptr<Workgroup> engine = engines().take();
+        std::unique_ptr<Workgroup> engine;
         try {
+            engine = engines().take();
             engine->prepare(entry, args, blocks, threads, lds_bytes, regions,
                             options.seed * 2654435761u * (worker + 1));
             for(uint32 block = next++; block < blocks; block = next++)
@@ -367,11 +369,15 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
             if(!error)
                 error = std::current_exception();
         }
-        engines().give(std::move(engine));
+        if(engine)
+            engines().give(std::move(engine));
     };
     std::vector<std::thread> helpers;
-    for(uint32 worker = 1; worker < std::min(cores, blocks); ++worker)
-        helpers.emplace_back(work, worker);
+    try {
+        for(uint32 worker = 1; worker < std::min(cores, blocks); ++worker)
+            helpers.emplace_back(work, worker);
+    } catch(const std::system_error&) {  // the limit of threads is reached: those that there are do the work
+    }
     work(0);
     for(std::thread& helper : helpers)
         helper.join();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include "ckgen/op/operations.hpp"
 #include "ckgen/plan/memory_overlap.hpp"
@@ -240,8 +241,10 @@ private:
         return tensors;
     }
     // True if everything that was checked of the planned addresses holds for these without another look: the same
-    // alignment, and memory that lies apart.
+    // alignment, and memory that lies apart. A D tensor may be the planned result itself and lie beside another.
     bool fits(const std::vector<conv::Placed>& tensors, const void* workspace) const {
+        if(!planned_.fusion.d.empty())
+            return false;
         const int64 workspace_bytes = planned_.plan.workspace.bytes();
         const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
         if(workspace_bytes > 0 && (workspace == nullptr || number(workspace) % 16 != 0))
@@ -258,7 +261,7 @@ private:
                !apart(workspace, workspace_bytes, data, bytes_[i]))
                 return false;
         }
-        return tensors.size() == 3;  // one of the D tensors may be the result itself
+        return true;
     }
 
     PlannedKernel<Operation> kernel_;
@@ -324,8 +327,17 @@ void know_size(const PlannedKernel<Operation>& kernel, const BaseArgument* argum
 template <class Operation>
 RunPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* argument) {
     typename Operation::Plan own;
-    const PlannedArgument<Operation>& a = argument_of<Operation>(argument);
-    const typename Operation::Plan& plan = plan_of(kernel, a, own);
+    PlannedArgument<Operation> a = argument_of<Operation>(argument);
+    a.plan = plan_of(kernel, a, own);
+    a.planned_for = kernel.entry;
+    if(a.p_workspace_ == nullptr && a.plan.workspace.partial_bytes > 0) {  // as run_planned does
+        a.problem.split_k = 1;
+        a.plan = make_plan(kernel, a);
+    }
+    const typename Operation::Plan& plan = a.plan;
+    if(a.p_workspace_ == nullptr && plan.workspace.bytes() > 0)
+        throw std::invalid_argument("[workspace] the launch needs a workspace of " +
+                                    std::to_string(plan.workspace.bytes()) + " bytes, and none is given");
     const PlannedLaunch<Operation> launch = launch_of<Operation>(plan, a.fusion, addresses_of(a), a.p_workspace_);
     RunPlan run{{kernel.traits.tma ? std::vector<char>{} : kernel.argument(launch), blocks_of(launch),
                  kernel.traits.launch_threads},

@@ -301,6 +301,8 @@ std::string plan_split(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     bool small = multiply(bytes, p.groups()) && multiply(bytes, p.images()) && multiply(bytes, p.in_channels());
     for(int d = 0; d < p.ndim; ++d)
         small = small && multiply(bytes, p.in.lengths[3 + d]);
+    if(small && bytes / (int64{4} * a.split_k) > kMaxBlocks)
+        return refuse("grid-size", "the kernel that adds partials would hold more than 2^32 threads");
     if(!small || bytes > kMaxWorkspace)
         return refuse("workspace-size", "split_k " + number(a.split_k) + " needs more than 2^46 bytes");
     plan.workspace.partial_bytes = bytes;

@@ -321,6 +321,13 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
     const int64 bytes = partial_bytes(t, p, plan.args, compute_units);
     if(bytes < 0 || bytes > (int64{1} << 46))
         return refused(refuse("workspace-size", "split_k " + number(plan.split_k) + " needs more than 2^46 bytes"));
+    if(!t.persistent && bytes > 0) {  // a kernel adds partials
+        const int64 weights = bytes / (int64{4} * plan.split_k);
+        if(weights > int64{1} << 32)
+            return refused(refuse("grid-size", "the kernel that adds partials would hold more than 2^32 threads"));
+        if(t.exchange && weights / p.groups() > INT_MAX)
+            return refused(refuse("workspace-size", "partials of a group have more than 2^31 weights"));
+    }
     plan.workspace.partial_bytes = bytes;
     if(needs_repack(t, p)) {
         plan.copy = repack_args(p, t.elem_bytes, kMostPadding);

@@ -145,21 +145,25 @@ inline int use_device(int device) {
 // Average milliseconds of one call of `work` on `stream`, over `repeats` calls after `warm_ups`.
 template <class Work>
 float time_milliseconds(Stream stream, int warm_ups, int repeats, const Work& work) {
-    hipEvent_t begin = nullptr;
-    hipEvent_t end = nullptr;
-    check_hip(hipEventCreate(&begin), "hipEventCreate");
-    check_hip(hipEventCreate(&end), "hipEventCreate");
+    struct Events {
+        hipEvent_t begin = nullptr, end = nullptr;
+        ~Events() {
+            for(hipEvent_t event : {begin, end})
+                if(event != nullptr)
+                    static_cast<void>(hipEventDestroy(event));
+        }
+    } events;
+    check_hip(hipEventCreate(&events.begin), "hipEventCreate");
+    check_hip(hipEventCreate(&events.end), "hipEventCreate");
     for(int i = 0; i < warm_ups; ++i)
         work();
-    check_hip(hipEventRecord(begin, stream), "hipEventRecord");
+    check_hip(hipEventRecord(events.begin, stream), "hipEventRecord");
     for(int i = 0; i < repeats; ++i)
         work();
-    check_hip(hipEventRecord(end, stream), "hipEventRecord");
-    check_hip(hipEventSynchronize(end), "hipEventSynchronize");
+    check_hip(hipEventRecord(events.end, stream), "hipEventRecord");
+    check_hip(hipEventSynchronize(events.end), "hipEventSynchronize");
     float total = 0.f;
-    check_hip(hipEventElapsedTime(&total, begin, end), "hipEventElapsedTime");
-    check_hip(hipEventDestroy(begin), "hipEventDestroy");
-    check_hip(hipEventDestroy(end), "hipEventDestroy");
+    check_hip(hipEventElapsedTime(&total, events.begin, events.end), "hipEventElapsedTime");
     return total / static_cast<float>(repeats);
 }
 

@@ -194,21 +194,25 @@ inline int use_device(int device) {
 // Average milliseconds of one call of `work` on `stream`, over `repeats` calls after `warm_ups`.
 template <class Work>
 float time_milliseconds(Stream stream, int warm_ups, int repeats, const Work& work) {
-    cudaEvent_t begin = nullptr;
-    cudaEvent_t end = nullptr;
-    check_cuda(cudaEventCreate(&begin), "cudaEventCreate");
-    check_cuda(cudaEventCreate(&end), "cudaEventCreate");
+    struct Events {
+        cudaEvent_t begin = nullptr, end = nullptr;
+        ~Events() {
+            for(cudaEvent_t event : {begin, end})
+                if(event != nullptr)
+                    static_cast<void>(cudaEventDestroy(event));
+        }
+    } events;
+    check_cuda(cudaEventCreate(&events.begin), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&events.end), "cudaEventCreate");
     for(int i = 0; i < warm_ups; ++i)
         work();
-    check_cuda(cudaEventRecord(begin, stream), "cudaEventRecord");
+    check_cuda(cudaEventRecord(events.begin, stream), "cudaEventRecord");
     for(int i = 0; i < repeats; ++i)
         work();
-    check_cuda(cudaEventRecord(end, stream), "cudaEventRecord");
-    check_cuda(cudaEventSynchronize(end), "cudaEventSynchronize");
+    check_cuda(cudaEventRecord(events.end, stream), "cudaEventRecord");
+    check_cuda(cudaEventSynchronize(events.end), "cudaEventSynchronize");
     float total = 0.f;
-    check_cuda(cudaEventElapsedTime(&total, begin, end), "cudaEventElapsedTime");
-    check_cuda(cudaEventDestroy(begin), "cudaEventDestroy");
-    check_cuda(cudaEventDestroy(end), "cudaEventDestroy");
+    check_cuda(cudaEventElapsedTime(&total, events.begin, events.end), "cudaEventElapsedTime");
     return total / static_cast<float>(repeats);
 }
 

@@ -17,9 +17,10 @@
 
 namespace ckgen::tensor_operation::device {
 
-// The scalars of a function are its members.
+// The scalars of a function are its members. Members of a program's own function may have other types than float; they
+// are carried as whole words.
 template <class Function>
-inline constexpr int scalars_of = std::is_empty_v<Function> ? 0 : sizeof(Function) / sizeof(float);
+inline constexpr int scalars_of = std::is_empty_v<Function> ? 0 : (sizeof(Function) + sizeof(float) - 1) / sizeof(float);
 
 template <class Types, class Layouts>
 struct DTraitsOf;
@@ -41,7 +42,7 @@ conv::Fusion fusion_of(const Function& function, const Pointers& p_ds, const Sha
         fusion.d.push_back({p_ds[i], tensor_of(lengths[i], strides[i])});
     fusion.scalars.resize(scalars_of<Function>);
     if(!fusion.scalars.empty())
-        std::memcpy(fusion.scalars.data(), &function, fusion.scalars.size() * sizeof(float));
+        std::memcpy(fusion.scalars.data(), &function, sizeof(Function));
     return fusion;
 }
 
@@ -61,7 +62,7 @@ typename D::KernelArgs fused_args(const Launch& launch) {
     args.function = typename D::Function{};
     const std::vector<float>& scalars = launch.fusion.scalars;
     if(!scalars.empty())
-        std::memcpy(static_cast<void*>(&args.function), scalars.data(), scalars.size() * sizeof(float));
+        std::memcpy(static_cast<void*>(&args.function), scalars.data(), sizeof(args.function));
     for(std::size_t i = 0; i < launch.plan.d.size(); ++i)
         args.d[i] = launch.plan.d[i];
     return args;

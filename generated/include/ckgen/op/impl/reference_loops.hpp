@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -78,8 +79,11 @@ void deal_out(int64 rows, const MakeWork& make_work) {
         }
     };
     std::vector<std::thread> helpers;
-    for(unsigned i = 1; i < std::thread::hardware_concurrency(); ++i)
-        helpers.emplace_back(run);
+    try {
+        for(unsigned i = 1; i < std::thread::hardware_concurrency(); ++i)
+            helpers.emplace_back(run);
+    } catch(const std::system_error&) {  // the limit of threads is reached: those that there are do the work
+    }
     run();
     for(std::thread& helper : helpers)
         helper.join();
