@@ -22,7 +22,7 @@ def main() -> int:
         if handled:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         return run()
-    except KeyboardInterrupt:  # outside of what `run` handles
+    except KeyboardInterrupt:  # before `run` handles it
         _end(signal.SIGINT, None)
 
 
