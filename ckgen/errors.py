@@ -73,15 +73,17 @@ class Diagnostic:
 
 
 class CkgenError(Exception):
-    """A run that cannot go on: its diagnostics, at most the first MAX_SHOWN and how many more there are, and the exit
-    code.
+    """A run that cannot go on: its diagnostics, each once, at most the first MAX_SHOWN and how many more there are, and
+    the exit code.
 
     Exit codes: 1 drift or a failed check, 2 wrong use or a wrong spec. The text, which a traceback shows, is what the
     command line prints without excerpts and notes.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic], exit_code: int = EXIT_USAGE) -> None:
-        self.diagnostics: tuple[Diagnostic, ...] = tuple(_with_help(shown) for shown in _first(list(diagnostics)))
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(
+            _with_help(shown) for shown in _first(list(dict.fromkeys(diagnostics)))
+        )
         self.exit_code = exit_code
         super().__init__("\n".join(_headline(d) + (f"\n = help: {d.help}" if d.help else "") for d in self.diagnostics))
 

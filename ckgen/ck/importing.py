@@ -16,7 +16,7 @@ from ckgen.ck.dispatcher import read_dispatcher
 from ckgen.ck.exporting import serialised, type_string
 from ckgen.ck.notation import FAMILY_OF, OF_COPY, OPERATION_OF, Parsed, parse
 from ckgen.ck.resolve import Refusal, Resolved, Row, resolve
-from ckgen.ck.words import dtype_of, layout_of
+from ckgen.ck.words import dtype_of, layout_of, unknown_words
 from ckgen.conv.layout import TENSORS, physical_axes
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.instance.checker import Checker
@@ -54,9 +54,9 @@ def import_files(paths: Sequence[Path], asked: Asked) -> list[Imported]:
     """The rows of all files, in order. Raises CkgenError (exit 2) that lists every malformed row with its place."""
     checker = Checker()
     found: list[Imported] = []
-    problems: list[Diagnostic] = []
+    problems = unknown_words(asked.layout, asked.dtype)
     first: dict[str, Place] = {}
-    for path in paths:
+    for path in () if problems else paths:
         try:
             rows = list(_read(path, asked, checker))
         except CkgenError as error:
@@ -65,8 +65,8 @@ def import_files(paths: Sequence[Path], asked: Asked) -> list[Imported]:
         for row in rows:
             instance = row.resolved.instance
             if instance is not None:
-                twin = first.setdefault(instance.name, row.place)
-                row = replace(row, twin=None if twin == row.place else twin)
+                row = replace(row, twin=first.get(instance.name))
+                first.setdefault(instance.name, row.place)
             found.append(row)
     if problems:
         raise CkgenError(problems)
@@ -74,11 +74,12 @@ def import_files(paths: Sequence[Path], asked: Asked) -> list[Imported]:
 
 
 def _read(path: Path, asked: Asked, checker: Checker) -> Iterator[Imported]:
-    text = reading.read_text(path, MAX_BYTES)
+    text = reading.read_text(path, MAX_BYTES, absent="name a file of CK's rows, .conf or .json")
     if path.suffix == ".json":
         for place, shown, resolved in read_dispatcher(loads(text, str(path)), checker):
             yield Imported(place, shown, resolved)
         return
+    words = _words(path, asked)
     problems: list[Diagnostic] = []
     rows: list[Imported] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -87,7 +88,7 @@ def _read(path: Path, asked: Asked, checker: Checker) -> Iterator[Imported]:
             continue
         place = Place(str(path), number, line.index(body) + 1, len(body))
         try:
-            rows.append(Imported(place, body, resolve_text(body, _words(path, asked), checker)))
+            rows.append(Imported(place, body, resolve_text(body, words, checker)))
         except ValueError as error:
             problems.append(Diagnostic(place, "ck-row", str(error), "one row of CK's per line, `#` begins a comment"))
     if not rows and not problems:
@@ -104,7 +105,8 @@ def _words(path: Path, asked: Asked) -> Asked:
 
 
 def resolve_text(text: str, asked: Asked, checker: Checker) -> Resolved:
-    """The instance of a type string or of a serialised instance. Raises ValueError for a malformed row."""
+    """The instance of a type string or of a serialised instance. Raises ValueError for a malformed row, CkgenError for
+    unknown words."""
     parsed = parse(text)
     if not parsed.names:
         message = f"no family has instances of class {parsed.name}"
@@ -147,6 +149,9 @@ def _layout_and_dtype(parsed: Parsed, asked: Asked) -> tuple[str, str]:
         types = tuple(values[f"{tensor}_type"] for tensor in TENSORS)
         return "/".join(values[f"{tensor}_layout"] for tensor in TENSORS), dtype_of(types, compute)
     if asked.layout and asked.dtype:
+        unknown = unknown_words(asked.layout, asked.dtype, ", which the file's name gives")
+        if unknown:
+            raise CkgenError(unknown)
         return layout_of(asked.layout, OPERATION_OF[parsed.name]), dtype_of(asked.dtype)
     raise ValueError("a type string has no layout and data type: give --layout and --dtype, or name the file so")
 

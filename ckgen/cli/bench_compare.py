@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ckgen.cli.common import console
-from ckgen.cli.common.options import json_option
+from ckgen.cli.common.options import Positive, json_option
 from ckgen.cli.common.store_option import store_option
 from ckgen.errors import EXIT_FAILED, CkgenError, Diagnostic
 
@@ -24,7 +24,7 @@ HEADERS = ("shape", "type", "ms before", "ms now", "speed", "instance now")
 @store_option
 @click.option(
     "--fail-below",
-    type=click.FloatRange(0, min_open=True),
+    type=Positive(1e6),
     metavar="SPEED",
     help="Exit with 1 if a problem has less than this speed, relative to RUN1.",
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from ckgen.cli.common import console
-from ckgen.errors import CkgenError, Diagnostic
+from ckgen.errors import CkgenError, Diagnostic, did_you_mean
 
 
 @click.command("cache clear", short_help="Empty the user's cache, or remove some entries.")
@@ -30,10 +32,8 @@ def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
 
     cache, others = Cache(cache_dir() / BUILT), rooms(cache_dir())
     every, broken = cache.entries(), cache.broken()
-    known = [path.name for path in (*(entry.path for entry in every), *(room.path for room in others), *broken)]
-    unknown = [name for name in names if not any(other.startswith(name) for other in known)]
-    if unknown:
-        raise CkgenError([Diagnostic(None, "cache", f"the cache has no entry {unknown[0]!r}", "see: ckgen cache list")])
+    built = [path.name for path in (*(entry.path for entry in every), *broken)]
+    _refuse_unknown(names, built, [room.path.name for room in others])
     chosen = [entry for entry in every if not names or entry.path.name.startswith(names)]
     chosen = [entry for entry in chosen if not old or entry.key.tool_version != __version__]
     folders = [room for room in others if not old and (not names or room.path.name in names)]
@@ -47,3 +47,12 @@ def cache_clear_command(names: tuple[str, ...], old: bool) -> int:
     removed, all_of = len(chosen) + len(folders) + len(remains), len(every) + len(others) + len(broken)
     console.say(f"{cache_dir()}: removed {removed} of {all_of} entries and folders")
     return 0
+
+
+def _refuse_unknown(names: Sequence[str], built: Sequence[str], folders: Sequence[str]) -> None:
+    """Raise CkgenError for a word that is neither the beginning of an entry's name nor a folder's name."""
+    for name in names:
+        if name not in folders and not (name and any(other.startswith(name) for other in built)):
+            there = did_you_mean(name, folders) or f"folders: {', '.join(folders) or 'none'}"
+            help_text = f"{there}; `ckgen cache list` shows the {len(built)} entries"
+            raise CkgenError([Diagnostic(None, "cache", f"the cache has no entry {name!r}", help_text)])

@@ -18,6 +18,9 @@ from ckgen.cli.common.options import json_option, spec_option
 def diff_command(base: str, spec: Path, exit_code: bool, as_json: bool) -> int:
     """List instances added, removed and changed since a git revision or a generated tree.
 
+    Since a tree, only the instances are compared that the tree's own command, which its manifest records, would
+    generate now; since a revision, all instances of the spec.
+
     \b
     Examples:
       ckgen diff HEAD

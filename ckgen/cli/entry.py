@@ -81,6 +81,10 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if " ".join(args[:2]) in COMMANDS:  # before the command of the first word
             args = [" ".join(args[:2]), *args[2:]]
+        seconds = [name for name in COMMANDS if name.startswith(f"{args[0]} ")] if len(args) > 1 else []
+        near = difflib.get_close_matches(" ".join(args[:2]), seconds, 1, 0.85)
+        if near and args[0] in COMMANDS and args[1].isalpha():
+            ctx.fail(f"No such command {' '.join(args[:2])!r}. Did you mean {near[0]!r}?")
         near = difflib.get_close_matches(args[0], COMMANDS, 1) if args else []
         if near and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")

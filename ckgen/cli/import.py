@@ -9,7 +9,7 @@ import click
 
 from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
-from ckgen.cli.common.options import PATH, json_option
+from ckgen.cli.common.options import FILE, PATH, json_option
 
 if TYPE_CHECKING:
     from ckgen.ck.importing import Imported
@@ -27,7 +27,7 @@ HEADERS = ("row", "became")
     help="Layout of type strings: the input's, as nhwgc, or as ngchw_gkcyx_ngkhw. [the file's name]",
 )
 @click.option("--dtype", default="", metavar="WORD", help="Data type of type strings, as fp16. [the file's name]")
-@click.option("--out", type=PATH, help="A spec to write with the rows that became instances.")
+@click.option("--out", type=FILE, help="A spec to write with the rows that became instances.")
 @click.option("--force", is_flag=True, help="Replace an existing --out.")
 @json_option
 def import_command(

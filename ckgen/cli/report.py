@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ckgen.cli.common.options import PATH, json_option
+from ckgen.cli.common.options import FILE, PATH, json_option
 from ckgen.cli.common.store_option import store_option
 
 PAGE = Path("build/report.html")
@@ -17,7 +17,7 @@ PAGE = Path("build/report.html")
 @click.option(
     "--out",
     "outs",
-    type=PATH,
+    type=FILE,
     multiple=True,
     default=(PAGE,),
     show_default=True,
@@ -73,6 +73,8 @@ def report_command(
     """
     from ckgen.cli.run.report_run import Additions, list_stored_runs, report, report_predicted
 
+    if sample is not None and predicted is None:
+        raise click.UsageError("--sample is for --predicted: name a table of machine code, or leave --sample out")
     if predicted is not None:
         return report_predicted(predicted, outs, as_json, sample)
     if list_runs:

@@ -9,11 +9,11 @@ import click
 
 from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
-from ckgen.cli.common.options import PATH
+from ckgen.cli.common.options import FILE
 
 
 @click.command("schema", short_help="Print the JSON Schema of instances.yaml.")
-@click.option("--out", type=PATH, default=None, help="Write to this file instead of standard output.")
+@click.option("--out", type=FILE, default=None, help="Write to this file instead of standard output.")
 def schema_command(out: Path | None) -> int:
     """Print the JSON Schema of instances.yaml; editors use it to complete and check the file.
 

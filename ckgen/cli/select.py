@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckgen.cli.common import console
-from ckgen.cli.common.options import PATH, json_option
+from ckgen.cli.common.options import PATH, json_option, problems_option
 from ckgen.conv.dtypes import DTYPES
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
 
 @click.command("select", short_help="Show which instance the selector chooses for a problem, and why.")
 @click.argument("words", nargs=-1, metavar="[PROBLEM]...")
-@click.option("--problems", metavar="NAME|FILE", help="All problems of a bundled set, or of a YAML file.")
+@problems_option()
 @click.option("--dtype", default="f16", show_default=True, help=f"{', '.join(_DTYPES[:-1])} or {_DTYPES[-1]}.")
 @click.option("--layout", metavar="IN/WEI/OUT", help="Default: channels last, for example NHWGC/GKYXC/NHWGK.")
 @click.option("--operation", metavar="NAME", help="Default: the one that has the layout, or backward weight.")
@@ -36,7 +36,7 @@ HEADERS = ("problem", "instance", "split_k", "answer", "us", "by")
 @json_option
 def select_command(
     words: tuple[str, ...],
-    problems: str | None,
+    problems: tuple[str, ...],
     dtype: str,
     layout: str | None,
     operation: str | None,
@@ -76,16 +76,16 @@ def select_command(
     return 1 if any(isinstance(answer, str) for _, answer in answers) else 0
 
 
-def _asked(words: tuple[str, ...], problems: str | None) -> list[ConvProblem]:
-    """Read the problem given in words, or load all problems of a set."""
+def _asked(words: tuple[str, ...], problems: tuple[str, ...]) -> list[ConvProblem]:
+    """Read the problem given in words, or load all problems of the sets."""
     from ckgen.conv.notation import problem_fields
     from ckgen.conv.problem import ConvProblem
     from ckgen.problems.sets import load_problems
 
-    if bool(words) == (problems is not None):
+    if bool(words) == bool(problems):
         raise click.UsageError("give one problem, or --problems")
     if problems:
-        return [item.problem for item in load_problems(problems)]
+        return [item.problem for name in problems for item in load_problems(name)]
     return [ConvProblem(**problem_fields(" ".join(words)))]
 
 

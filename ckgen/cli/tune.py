@@ -10,7 +10,7 @@ import click
 from ckgen.cli.common import console
 from ckgen.cli.common.cluster_option import cluster_option
 from ckgen.cli.common.files import write_new
-from ckgen.cli.common.options import PATH, problems_option
+from ckgen.cli.common.options import PATH, asked_for, problems_option
 from ckgen.errors import EXIT_FAILED
 from ckgen.operations.operation import DEFAULT_OPERATION
 from ckgen.selection.measured import TABLES, Table
@@ -131,6 +131,10 @@ def _make(results: tuple[Path, ...], arch: str | None, model: Path | None, spec:
 
 
 def _check(tables: Path, classes: Path) -> int:
+    if not tables.is_dir():
+        raise click.BadParameter(f"there is no folder {tables} with tables to check", param_hint="--tables")
+    if asked_for(click.get_current_context(), ("classes",)) and not classes.is_dir():
+        raise click.BadParameter(f"there is no folder {classes} with files to check", param_hint="--classes")
     from ckgen.report import by_class
     from ckgen.tuning.from_rows import find_drift, find_times_drift
 

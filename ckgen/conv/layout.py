@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
 
+from ckgen.errors import CkgenError, Diagnostic, one_of
+
 TensorName = Literal["in", "wei", "out"]
 TENSORS: tuple[TensorName, TensorName, TensorName] = ("in", "wei", "out")
 
@@ -127,6 +129,21 @@ def physical_axes(tensor: TensorName, layout: str) -> str:
 def ndim_of(layout: str) -> int:
     """The number of spatial dimensions, 1 to 3, of ``layout``. Raises ValueError as ``physical_axes`` does."""
     return len(physical_axes("in", layout)) - 3
+
+
+def check_layout(tensor: object, layout: object, ndim: int) -> None:
+    """Raise CkgenError unless these are a tensor and a layout of so many spatial dimensions."""
+    if tensor not in TENSORS:
+        message = f"there is no tensor {tensor!r:.80}"
+        raise CkgenError([Diagnostic(None, "tensor", message, f"give {one_of(TENSORS)}")])
+    try:
+        found = ndim_of(layout) if isinstance(layout, str) else 0
+    except ValueError:
+        found = 0
+    if found != ndim:
+        form = next(row.name for row in LAYOUTS.values() if row.ndim == ndim)
+        message = f"layout is {layout!r:.80}, none of a {ndim}D problem"
+        raise CkgenError([Diagnostic(None, "layout", message, f"write it as {form}")])
 
 
 def d_layout(own: str | None, layout: str, written: TensorName = "in") -> str:

@@ -13,7 +13,15 @@ from math import ceil, prod
 from typing import Any
 
 from ckgen.conv.dtypes import element_of
-from ckgen.conv.layout import TENSORS, TensorName, channels_come_last, packed_strides, physical_axes, physical_shape
+from ckgen.conv.layout import (
+    TENSORS,
+    TensorName,
+    channels_come_last,
+    check_layout,
+    packed_strides,
+    physical_axes,
+    physical_shape,
+)
 from ckgen.conv.reached import Axis, reached
 from ckgen.errors import CkgenError, Diagnostic
 
@@ -89,11 +97,13 @@ class ConvProblem:
 
     def strides_of(self, tensor: TensorName, layout: str) -> Lengths:
         """Strides in elements, in logical order, of the gap-free tensor in ``layout``."""
+        check_layout(tensor, layout, self.ndim)
         return packed_strides(tensor, layout, self.lengths(tensor))
 
     def shape(self, tensor: TensorName, layout: str) -> Lengths:
         """The shape of the numpy array that holds the tensor in the axis order of ``layout``, for example (N, H, W, G,
         C)."""
+        check_layout(tensor, layout, self.ndim)
         return physical_shape(tensor, layout, self.lengths(tensor))
 
     def elements(self, tensor: TensorName) -> int:
@@ -228,19 +238,13 @@ def _finding(rule: str, message: str, help: str = "") -> Diagnostic:
 def _shape_findings(problem: ConvProblem) -> Iterator[Diagnostic]:
     """The errors of single fields. The sizes that follow from the fields are meaningful only if there are none."""
     if problem.ndim not in (1, 2, 3):
-        yield _finding(
-            "problem-ndim",
-            f"the input has {problem.ndim} spatial dimensions; 1, 2 and 3 are possible",
-            "give one entry for each of depth, height and width",
-        )
+        message = f"the input has {problem.ndim} spatial dimensions; 1, 2 and 3 are possible"
+        yield _finding("problem-ndim", message, "give one entry for each of depth, height and width")
     for field in _TUPLES:
         found = len(getattr(problem, field))
         if found != problem.ndim:
-            yield _finding(
-                "problem-mismatched-lengths",
-                f"{field} has {found} entries, the input has {problem.ndim} spatial dimensions",
-                f"give {problem.ndim} entries",
-            )
+            message = f"{field} has {found} entries, the input has {problem.ndim} spatial dimensions"
+            yield _finding("problem-mismatched-lengths", message, f"give {problem.ndim} entries")
     for field in (*_COUNTS, *_TUPLES):
         value = getattr(problem, field)
         least = 0 if field.endswith("pads") else 1

@@ -204,7 +204,10 @@ class _Reader:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return Negate(self.value(operand, below))
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
-                return Binary(OPERATORS[type(operator)], self.value(left, below), self.value(right, below))
+                read = Binary(OPERATORS[type(operator)], self.value(left, below), self.value(right, below))
+                if read.operator == "/" and _is_zero(read.right):
+                    raise self._error("this divides by 0", "divide by another number, or by an input", right)
+                return read
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return Choose(self._condition(test, below), self.value(then, below), self.value(otherwise, below))
             case ast.Call():
@@ -271,6 +274,13 @@ class _Reader:
 
     def _error(self, message: str, help_text: str, node: ast.expr) -> ExpressionError:
         return ExpressionError(message, help_text, *self._span(node))
+
+
+def _is_zero(tree: Expr) -> bool:
+    """True for 0 and -0, however often negated."""
+    while isinstance(tree, Negate):
+        tree = tree.operand
+    return isinstance(tree, Number) and tree.value == 0
 
 
 def _signature(name: str) -> str:

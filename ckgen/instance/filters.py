@@ -140,6 +140,10 @@ def _parse_term(text: str) -> Term | Diagnostic:
     values = tuple(part.strip() for part in value.split(","))
     if not all(values):
         return Diagnostic(None, "bad-filter", f"`{text}`: a value is missing", f"write {key}{op}VALUE[,VALUE]")
+    if any(char.isspace() for part in values for char in part):
+        return Diagnostic(
+            None, "bad-filter", f"`{text}`: there is a blank in a value", "write each test as its own word"
+        )
     if op in COMPARE and not (key in NUMBERS and len(values) == 1 and re.fullmatch("[0-9]+", values[0])):
         message = f"`{text}`: {op} compares a number key with one number"
         return Diagnostic(None, "bad-filter", message, f"write {key}={value}" if key not in NUMBERS else "")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from ckgen.conv.layout import TENSORS, ndim_of
 from ckgen.conv.problem import INT32_MAX, ConvProblem
@@ -34,9 +36,17 @@ def require_type(what: str, value: object, kind: type | tuple[type, ...], expect
         raise LibraryError(f"{what} is {value!r:.80} of type {type(value).__name__}", f"give {expected}")
 
 
+def require_index(what: str, value: object, expected: str) -> int:
+    """An integer of Python or of numpy as Python's. Raise LibraryError for anything else."""
+    with suppress(TypeError):
+        if not isinstance(value, bool):
+            return operator.index(value)  # type: ignore[arg-type]
+    raise LibraryError(f"{what} is {value!r:.80} of type {type(value).__name__}", f"give {expected}")
+
+
 def require_problem(problem: object) -> None:
     """Raise LibraryError unless ``problem`` is a ConvProblem."""
-    require_type("problem", problem, ConvProblem, "what ckgen.conv.problem.make_problem() gives")
+    require_type("problem", problem, ConvProblem, "what ckgen.make_problem() gives")
 
 
 def require_layout(layout: object, problem: ConvProblem, operation: str | None = None) -> None:
@@ -72,6 +82,8 @@ class Catalogue:
         given = _prebuilt() if path is None else path
         require_type("a library's path", given, (str, bytes, os.PathLike), "a file's name")
         self.path = os.fsdecode(given)
+        if not self.path:
+            raise LibraryError("a library's path is empty", "give a file's name")
         self._api = load(self.path)
         self.platform: str = self._api.ckgen_platform().decode()
         self.memory = DeviceMemory(self._api)
@@ -151,7 +163,7 @@ class Catalogue:
 
     def describe(self, name: str, problem: ConvProblem, *, split_k: int = 1) -> CProblem:
         """The problem in the form of the C API, with gap-free strides in the instance's layout, D tensors included."""
-        require_type("split_k", split_k, int, "-1 or a factor")
+        split_k = require_index("split_k", split_k, "-1 or a factor")
         if not -INT32_MAX <= split_k + 1 <= INT32_MAX + 1:
             raise LibraryError(f"split_k {split_k} does not fit into 32 bits")
         instance = self.instance(name)

@@ -6,12 +6,12 @@ Each instance keeps the places of the values that made it. Excluded and skipped 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ckgen.errors import CkgenError, Diagnostic, Place
 from ckgen.instance.checker import Checker, Violation
-from ckgen.instance.filters import read_terms, select
+from ckgen.instance.filters import Term, read_terms, select
 from ckgen.instance.instance import Instance
 from ckgen.instance.keys import Columns
 from ckgen.spec.checks import IMPLIED_SETS
@@ -222,7 +222,7 @@ def _sets(spec: Spec, work: _Work) -> tuple[dict[str, tuple[str, ...]], list[Dia
             lines = ("*",)
         for number, line in enumerate(lines):
             place = spec.document.place("sets", name, number)
-            members.update(_line(line, place, columns, found, problems))
+            members.update(_line(line, place, columns, found, spec.sets, problems))
         found[name] = tuple(instance_name for instance_name in work.instances if instance_name in members)
         if not members and not problems:
             place = spec.document.key_place("sets", name)
@@ -235,10 +235,16 @@ def _unreadable_lines(spec: Spec) -> list[Diagnostic]:
     problems: list[Diagnostic] = []
     for name, lines in spec.sets.items():
         for number, line in enumerate(lines):
-            _, found = read_terms(line.split())
-            place = spec.document.place("sets", name, number)
-            problems += [replace(diagnostic, place=place) for diagnostic in found]
+            problems += _terms(line, spec.document.place("sets", name, number))[1]
     return problems
+
+
+def _terms(line: str, place: Place) -> tuple[tuple[Term, ...], list[Diagnostic]]:
+    """The terms of a line, and a diagnostic per invalid word."""
+    if not line.split():
+        return (), [Diagnostic(place, "bad-filter", "this line is empty", "write `*` for everything, or remove it")]
+    terms, unread = read_terms(line.split())
+    return terms, [replace(diagnostic, place=place) for diagnostic in unread]
 
 
 def _too_many_filters(spec: Spec, instances: int) -> list[Diagnostic]:
@@ -255,10 +261,16 @@ def _line(
     place: Place,
     columns: Columns,
     sets: Mapping[str, tuple[str, ...]],
+    known: Collection[str],
     problems: list[Diagnostic],
 ) -> list[str]:
-    """The members that one line of filters selects; the line may refer to the earlier sets in `sets`."""
-    terms, unread = read_terms(line.split())
+    """The members that one line of filters selects; the line may refer to the earlier sets in `sets`, but not to
+    others of the `known` ones."""
+    terms, unread = _terms(line, place)
+    for value in dict.fromkeys(value for term in terms if term.key == "set" for value in term.values):
+        if value in known and value not in sets:
+            message = f"set `{value}` is not above this line, where its members are known"
+            unread.append(Diagnostic(place, "set-order", message, "a set may name only sets above it: move it up"))
     selected, unmatched = ((), []) if unread else select(columns, terms, sets)
     problems += [replace(diagnostic, place=place) for diagnostic in unread or unmatched]
     return [instance.name for instance in selected]

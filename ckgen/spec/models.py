@@ -21,6 +21,7 @@ from ckgen.families.registry import FAMILIES
 from ckgen.operations.operation import DEFAULT_OPERATION, OPERATIONS
 from ckgen.spec.functions import FunctionEntry
 from ckgen.spec.limits_model import Limits, LoopLimits
+from ckgen.spec.names import GroupName, SetName, exactly
 from ckgen.spec.translate import Path
 from ckgen.spec.types import (
     MAX_GROUPS,
@@ -32,7 +33,6 @@ from ckgen.spec.types import (
     DTypeName,
     Extent,
     FamilyName,
-    GroupName,
     InvalidWord,
     LayoutName,
     ListOf,
@@ -43,7 +43,6 @@ from ckgen.spec.types import (
     OperationName,
     PipelineName,
     SchedulerName,
-    SetName,
     Tile,
     Transpose,
     Vector,
@@ -188,13 +187,14 @@ class Group(Limited):
 class Spec(Model):
     """One instances.yaml."""
 
-    version: Literal[1] = Field(description="Version of this format.")
+    version: Annotated[Literal[1], exactly(1)] = Field(description="Version of this format.")
     defaults: Defaults = Field(default_factory=Defaults, description="Values for all groups, or all of a family.")
     groups: Annotated[tuple[Group, ...], Many(False, MAX_GROUPS)] = Field(description="What exists.")
     functions: ListOf[FunctionEntry] = Field((), description="Element-wise functions beside the built-in ones.")
     sets: dict[SetName, ListOf[str]] = Field(
         default_factory=dict,
-        description="Named selections; each line is a filter whose terms must all hold, lines add up.",
+        description="Named selections; each line is a filter whose terms must all hold, lines add up. `set=NAME` may "
+        "name only sets above.",
         json_schema_extra={"additionalProperties": False},
     )
     _document: Document = PrivateAttr()

@@ -33,7 +33,8 @@ _WRONG_VALUE = {
     "greater_than_equal": "`{name}` is {value}, it must be at least {ge}",
     "less_than_equal": "`{name}` is {value}, it must be at most {le}",
     "literal_error": "`{name}` is {value}, it must be {expected}",
-    "string_pattern_mismatch": "`{value}` is not a valid name: use letters, digits, `-`, `_` and `.`, a letter first",
+    "string_pattern_mismatch": "`{value}` is not a valid name: "
+    "use 1 to 64 letters, digits, `-`, `_` and `.`, a letter first",
 }
 
 

@@ -120,8 +120,6 @@ PipelineName = Annotated[str, Word("pipeline_version", tuple(PIPELINES))]
 SchedulerName = Annotated[str, Word("scheduler", tuple(SCHEDULERS))]
 ArchName = Annotated[str, Word("arch", tuple(ARCHES), "architecture")]
 InvalidWord = Annotated[str, Word("invalid", ("error", "skip"), "way to treat invalid combinations")]
-SetName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
-GroupName = SetName
 Extent = Annotated[int, Field(ge=1, le=MAX_EXTENT)]
 Count = Annotated[int, Field(ge=1, le=64)]
 

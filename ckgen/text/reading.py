@@ -19,16 +19,17 @@ class TooLarge(Unreadable):
     """The file is larger than the limit."""
 
 
-def read_text(path: Path, limit: int) -> str:
-    """Read a user's UTF-8 file of at most ``limit`` bytes. Raises CkgenError (exit 2)."""
+def read_text(path: Path, limit: int, *, absent: str = "") -> str:
+    """Read a user's UTF-8 file of at most ``limit`` bytes. Raises CkgenError (exit 2), with the help ``absent`` if
+    there is no file."""
     try:
         data = read_bounded(path, limit)
         return data.decode("utf-8-sig")
     except OSError as error:
-        help_text = "`ckgen init` writes a first instances.yaml" if isinstance(error, FileNotFoundError) else ""
+        help_text = absent if isinstance(error, FileNotFoundError) else ""
         raise _refused(f"cannot read {path}: {error.strerror or error}", help_text) from error
     except Unreadable as error:
-        help_text = "a spec of that size is a mistake" if isinstance(error, TooLarge) else ""
+        help_text = "a file of that size is a mistake" if isinstance(error, TooLarge) else ""
         raise _refused(f"cannot read {path}: it {error}", help_text) from error
     except UnicodeDecodeError as error:
         head = data[: error.start].decode("utf-8", "replace")

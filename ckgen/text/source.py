@@ -96,7 +96,8 @@ def _child(node: Node | None, key: Key) -> Node | None:
 
 def load(path: str | Path, start: str = SPEC_START) -> Document:
     """Read a YAML file. Raises CkgenError (exit 2) with every error in it; ``start`` says how such a file starts."""
-    return loads(read_text(Path(path), MAX_BYTES), str(path), start)
+    absent = "`ckgen init` writes a first instances.yaml" if start == SPEC_START else ""
+    return loads(read_text(Path(path), MAX_BYTES, absent=absent), str(path), start)
 
 
 def loads(text: str, name: str = "instances.yaml", start: str = SPEC_START) -> Document:

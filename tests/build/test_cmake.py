@@ -126,6 +126,7 @@ def test_a_client_cannot_disagree_about_the_platform(installed: Installed, tmp_p
         ("CKGEN_PLATFORM=amd", "CKGEN_PLATFORM=amd needs HIP's compiler"),
         ("CKGEN_HOST_ARCH=gfx999", f'CKGEN_HOST_ARCH is "gfx999"; it can be {one_of(ARCHES).replace("`", "")}'),
         ("CKGEN_INSTANCES_PER_FILE=0", 'CKGEN_INSTANCES_PER_FILE is "0"; it is a count of 1 or more'),
+        ("CKGEN_SANITIZE=thread", 'CKGEN_SANITIZE is "thread"; it can be ON'),
         ("CKGEN_BUILD_SHARED=OFF", "nothing to build"),
     ],
 )

@@ -81,3 +81,25 @@ def test_nothing_to_export_is_an_error(rows: Path, capsys: pytest.CaptureFixture
     assert "CK has no row for any of the 1 instances" in capsys.readouterr().err
     assert main([*given, "--form", "dispatcher"]) == 2
     assert "these instances have 2" in capsys.readouterr().err
+
+
+def test_a_file_that_is_given_twice_counts_once(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "ck", rows.name, rows.name, "--out", "twice.yaml"]) == 0
+    assert main(["validate", "--spec", "twice.yaml"]) == 0
+
+
+@pytest.mark.parametrize("option", ["--layout", "--dtype"])
+def test_unknown_words_are_named_with_the_known_ones(
+    option: str, rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", "ck", rows.name, option, "x"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("error[ck-word]") == 1 and "`x`\n" in said and f"give {option} one of " in said
+
+
+def test_unknown_words_of_a_files_name_are_told_once(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = rows.rename("my_rows.conf")
+    assert main(["import", "ck", other.name]) == 2
+    said = capsys.readouterr().err
+    assert said.count("there is no layout `my`, which the file's name gives") == 1
+    assert main(["import", "ck", other.name, "--layout", "nhwgc", "--dtype", "fp16"]) == 0

@@ -404,10 +404,12 @@ def test_smoke_of_a_missing_library_is_wrong_use(ckgen: Ckgen) -> None:
     assert "nowhere.so" in said.err
 
 
-def test_an_unwritable_place_is_one_line(ckgen: Ckgen) -> None:
+def test_an_unwritable_place_is_one_error_with_help(ckgen: Ckgen) -> None:
     said = ckgen("schema", "--out", "/proc/none/schema.json")
     assert said.code == 2
-    assert len(said.err.splitlines()) == 1
+    error, help_text = said.err.splitlines()
+    assert error.endswith("cannot write /proc/none/schema.json: No such file or directory")
+    assert help_text.startswith(" = help: ")
 
 
 def test_a_pipe_that_closes_early_is_quiet(tmp_path: Path) -> None:
@@ -540,3 +542,20 @@ def test_start_up_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"numpy", "jinja2", "pydantic", "rich", "yaml"}
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt)
+from ckgen.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line() -> None:
+    process = subprocess.run([sys.executable, "-c", INTERRUPTED_IMPORT], cwd=ROOT, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (130, "ckgen: interrupted\n")

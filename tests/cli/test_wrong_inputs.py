@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from ckgen.cache.entries import BUILT, Cache, Key
 from ckgen.cli import main
+from ckgen.cli.common.files import write_new
 
 Capture = pytest.CaptureFixture[str]
 PROBLEM = "K64 C32 3x3 on 14x14 p1"
@@ -17,6 +19,7 @@ PROBLEM = "K64 C32 3x3 on 14x14 p1"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
     """A new project, and files that are wrong each in its own way."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert main(["init"]) == 0
     spec = Path("instances.yaml").read_text(encoding="utf-8")
     for name, text in {
@@ -96,6 +99,50 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no results": (("report", "--store", "gone.sqlite"), "there are no results"),
     "a base that is none": (("diff", "gone"), "neither a generated tree nor a revision"),
     "no entry of the cache": (("cache", "clear", "abc"), "the cache has no entry 'abc'"),
+    "an empty entry of the cache": (("cache", "clear", ""), "the cache has no entry ''"),
+    "a folder to write a file to": (("schema", "--out", "."), "'.' is a directory"),
+    "the root to write a file to": (("schema", "--out", "/"), "'/' is a directory"),
+    "no name of a file": (("schema", "--out", ""), "the name is empty"),
+    "a spec in no folder": (("schema", "--out", "gone/schema.json"), "cannot write gone/schema.json: No such file"),
+    "a spec below a file": (("schema", "--out", "empty.yaml/a"), "cannot write empty.yaml/a: Not a directory"),
+    "a folder as the spec to import": (("import", "ck", "a.conf", "--out", ".", "--force"), "'.' is a directory"),
+    "a folder of results": (("bench", "--store", "."), "'.' is a directory"),
+    "no name of results": (("bench", "--store", ""), "the name is empty"),
+    **{
+        f"{option} {number}": (("bench", option, number), sentence)
+        for option in ("--job-seconds", "--sample-ms")
+        for number, sentence in {
+            "nan": "nan: write a number",
+            "inf": "is not in the range 0<x<=",
+            "1e300": "is not in the range 0<x<=",
+            "0": "is not in the range 0<x<=",
+            "-1": "is not in the range 0<x<=",
+        }.items()
+    },
+    "a speed of NaN": (("bench", "compare", "1", "2", "--fail-below", "nan"), "nan: write a number"),
+    "an endless speed": (("bench", "compare", "1", "2", "--fail-below", "inf"), "is not in the range 0<x<="),
+    "no tables to check": (("tune", "--check", "--tables", "gone"), "there is no folder gone"),
+    "no classes to check": (("tune", "--check", "--classes", "gone"), "there is no folder gone with files"),
+    "no tables of code to check": (("isa", "--check", "--tables", "gone"), "there is no folder gone"),
+    "tables to check and write": (("isa", "--check", "--write"), "give one of them"),
+    "a command of two words": (("bench", "compar", "1", "2"), "Did you mean 'bench compare'?"),
+    "no file of rows": (("import", "ck", "gone.conf"), "name a file of CK's rows"),
+    "no name of a spec": (("list", "--spec", ""), "the name is empty"),
+    "two tests in one word": (("list", "dtype=f16 family=xdl"), "write each test as its own word"),
+    "no key to count by": (("list", "--count-by", ""), "no key ``"),
+    "names as JSON": (("list", "--names", "--json"), "leave --json and --count-by out"),
+    "two formats": (("validate", "--json", "--format", "text"), "leave --json or --format text out"),
+    "a sample of nothing": (("report", "--sample", "3"), "--sample is for --predicted"),
+    "the first of two sets of problems": (
+        ("select", "--problems", "gone", "--problems", "tiny"),
+        "neither a problem set nor a file",
+    ),
+    "no stride": (("select", "K64 C32 3x3 on 14x14 s0"), "strides is 0; the least possible value is 1"),
+    "a huge seed": (("smoke", "--seed", "9" * 23), "is not in the range 0<=x<=18446744073709551615"),
+    "a huge factor": (("smoke", "--split-k", "65537"), "is not in the range -1<=x<=65536"),
+    "a huge factor to measure": (("bench", "--split-k", "1,65537"), "is not in the range -1<=x<=65536"),
+    "a tree that is gone": (("bench", "--library", "library.so", "--tree", "gone"), "there is no folder gone"),
+    "a tree without a library": (("bench", "--tree", "generated"), "name one, or leave --tree out"),
 }
 
 
@@ -137,3 +184,38 @@ def test_broken_entries_of_the_cache(tmp_path: Path, capsys: Capture, monkeypatc
 def test_a_folder_that_nobody_may_write(folder: Path, capsys: Capture) -> None:
     assert main(["generate", "--out", "/proc/tree"]) == 2
     assert "cannot write /proc/tree" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["smoke", "bench"])
+def test_a_wrong_filter_is_found_before_a_build(command: str, folder: Path, capsys: Capture) -> None:
+    assert main(["generate"]) == 0
+    for words in ((), ("--set", "ci")):
+        assert main([command, "dtype=f17", *words]) == 2
+        said = capsys.readouterr().err
+        assert "did you mean `f16`?" in said and "building" not in said
+
+
+def test_a_word_of_the_cache_that_removes_nothing(folder: Path, capsys: Capture) -> None:
+    choices = folder / "cache" / "ckgen" / "choices"
+    choices.mkdir(parents=True)
+    assert main(["cache", "clear", "choi"]) == 2
+    assert "did you mean `choices`?" in capsys.readouterr().err
+    assert choices.is_dir() and main(["cache", "clear", "choices"]) == 0
+
+
+def test_a_pipe_is_written_as_it_is(folder: Path) -> None:
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert write_new(Path("pipe"), "text", replace=True)
+    assert os.read(reader, 9) == b"text" and Path("pipe").is_fifo()
+    os.close(reader)
+
+
+def test_links_and_modes_of_files_remain(folder: Path) -> None:
+    Path("shared.json").write_text("", encoding="utf-8")
+    Path("shared.json").chmod(0o640)
+    Path("link.json").symlink_to("shared.json")
+    assert main(["schema", "--out", "link.json"]) == 0
+    assert Path("link.json").is_symlink()
+    assert Path("shared.json").read_text(encoding="utf-8").startswith("{")
+    assert Path("shared.json").stat().st_mode & 0o777 == 0o640

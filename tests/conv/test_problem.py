@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ckgen.conv.layout import logical_axes, ndim_of, packed_strides, physical_axes, to_logical, to_physical
 from ckgen.conv.problem import INT32_MAX, ConvProblem, ProblemError, make_problem
 from ckgen.conv.reached import reached
+from ckgen.errors import CkgenError
 from tests.support.strategies import problems
 
 LAYOUTS = (
@@ -118,6 +119,27 @@ def test_all_reasons_come_at_once() -> None:
     with pytest.raises(ProblemError) as raised:
         make_problem(**base(groups=0, k=-1, filter=(3,), stride=(0, 1)))  # type: ignore[arg-type]
     assert len(raised.value.diagnostics) == 4
+
+
+def test_equal_reasons_come_once() -> None:
+    with pytest.raises(ProblemError) as raised:
+        make_problem(**base(pad=-1))  # type: ignore[arg-type]
+    assert [d.message.partition(" ")[0] for d in raised.value.diagnostics] == ["left_pads", "right_pads"]
+
+
+@pytest.mark.parametrize("method", [ConvProblem.shape, ConvProblem.strides_of])
+@pytest.mark.parametrize(
+    ("tensor", "layout", "words"),
+    [
+        ("x", "NHWGC/GKYXC/NHWGK", "there is no tensor 'x'"),
+        ("in", None, "layout is None, none of a 2D problem"),
+        ("in", "NHWGC", "layout is 'NHWGC', none of a 2D problem"),
+        ("in", "NDHWGC/GKZYXC/NDHWGK", "none of a 2D problem"),
+    ],
+)
+def test_shapes_are_of_a_tensor_in_a_layout_of_the_problem(method: Any, tensor: Any, layout: Any, words: str) -> None:
+    with pytest.raises(CkgenError, match=words):
+        method(make_problem(k=8, c=8, filter=(3, 3), input=(6, 6)), tensor, layout)
 
 
 @given(problems())

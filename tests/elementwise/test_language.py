@@ -82,6 +82,8 @@ def test_numbers_are_those_that_f32_has() -> None:
         ("e % 2", 2, 1, "`%` has no meaning"),
         ("e ** 2", 0, 6, "there are no powers"),
         ("e // 2", 0, 6, "this is not part of the language"),
+        ("e / 0", 4, 1, "this divides by 0"),
+        ("e / (-0.0)", 5, 4, "this divides by 0"),
         ("+e", 0, 2, "this is not part of the language"),
         ("e < d0", 0, 6, "a comparison is possible between `if` and `else` only"),
         ("e + (e < d0)", 5, 6, "a comparison is possible between `if` and `else` only"),

@@ -32,7 +32,10 @@ def test_the_manifest_records_a_style_and_omits_the_default() -> None:
     assert parse_manifest(render_tree(SAMPLE, context())[MANIFEST_NAME]).origin.command.style == DEFAULT_STYLE
 
 
-@pytest.mark.parametrize("name", ["", "a b", "1a", "a::b", "std", "naïve"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "a b", "1a", "a::b", "std", "naïve", "namespace", "linux", "NULL", "errno", "assert", "main", "a__b", "_A"],
+)
 def test_a_name_that_cpp_refuses_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="namespace"):
         Style(name)

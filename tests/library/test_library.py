@@ -231,6 +231,8 @@ def test_unknown_names_get_the_nearest_known_one(stub: Library) -> None:
 def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path) -> None:
     with pytest.raises(LibraryError, match="cannot load .*absent.so"):
         Library(tmp_path / "absent.so")
+    with pytest.raises(LibraryError, match="path is empty"):
+        Library("")
     (tmp_path / "text.so").write_text("not a library")
     with pytest.raises(LibraryError, match="cannot load"):
         Library(tmp_path / "text.so")
@@ -249,6 +251,13 @@ def test_files_that_are_no_library_are_refused(tmp_path: Path, stub_folder: Path
 def test_a_split_k_that_does_not_fit_is_refused(stub: Library) -> None:
     with pytest.raises(LibraryError, match="does not fit into 32 bits"):
         stub.unsupported_reason(F32, PROBLEM, split_k=2**31)
+
+
+def test_a_split_k_of_numpy_is_an_integer(stub: Library) -> None:
+    assert stub.split_k(F32, PROBLEM, np.int32(7)) == 7  # type: ignore[arg-type]
+    for wrong in (True, 2.0, "2"):
+        with pytest.raises(LibraryError, match="give -1 or a factor"):
+            stub.split_k(F32, PROBLEM, wrong)  # type: ignore[arg-type]
 
 
 def test_the_structure_is_as_large_as_in_c(stub: Library) -> None:

@@ -117,7 +117,7 @@ def test_help_is_looked_for_only_where_it_is_shown() -> None:
     def find(number: int) -> Callable[[], str]:
         return lambda: asked.append(number) or f"help {number}"
 
-    many = [Diagnostic(None, "r", "m", find_help=find(number)) for number in range(1000)]
+    many = [Diagnostic(None, "r", f"m{number}", find_help=find(number)) for number in range(1000)]
     shown = CkgenError(many).diagnostics
     assert asked == list(range(MAX_SHOWN))
     assert shown[3].help == "help 3"

@@ -14,9 +14,9 @@ NAN = float("nan")
 
 def random_text(rng: random.Random, depth: int = 4, inputs: Sequence[str] = INPUTS) -> str:
     """An expression with redundant parentheses in some places and only the necessary ones in others. Its numbers are
-    exact in f32, so that Python evaluates the same expression."""
+    exact in f32, so that Python evaluates the same expression, and not 0, which nothing may be divided by."""
     if depth == 0 or rng.random() < 0.15:
-        return rng.choice([*inputs, *inputs, str(rng.randint(0, 9)), f"{rng.randint(1, 99) / 8}"])
+        return rng.choice([*inputs, *inputs, str(rng.randint(1, 9)), f"{rng.randint(1, 99) / 8}"])
     part = [random_text(rng, depth - 1, inputs) for _ in range(4)]
     kind = rng.random()
     if kind < 0.5:

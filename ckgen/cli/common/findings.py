@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import click
 
 from ckgen import __version__
 from ckgen.cli.common import console
+from ckgen.cli.common.options import asked_for
 from ckgen.errors import CkgenError, Diagnostic, sort_diagnostics
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -30,7 +32,15 @@ def format_option(command: Decorated) -> Decorated:
         show_default=True,
         help="sarif: for code scanning and editors; github: annotations of a GitHub workflow.",
     )
-    return form(click.option("--json", "form", flag_value="json", help="The same as --format json.")(command))
+    as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+
+    @wraps(command)
+    def merged(*words: Any, form: str, as_json: bool, **given: Any) -> Any:
+        if as_json and form != "json" and asked_for(click.get_current_context(), ("form",)):
+            raise click.UsageError(f"--json is --format json: leave --json or --format {form} out")
+        return command(*words, form="json" if as_json else form, **given)
+
+    return form(as_json(merged))  # type: ignore[return-value]
 
 
 def say_findings(form: str, found: Sequence[Diagnostic], **facts: object) -> None:

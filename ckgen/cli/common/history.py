@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ckgen.cli.common.recorded import recorded
 from ckgen.cli.common.selection import DEFAULT_SET, Selection, load
+from ckgen.cli.common.tree_instances import sets_of
 from ckgen.elementwise.function import Function
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import MANIFEST_NAME, InstanceRecord, load_manifest, unusable
@@ -45,12 +46,8 @@ def before_and_now(base: str, spec: Path) -> tuple[Catalogue, Catalogue]:
 def _from_tree(tree: Path) -> Catalogue:
     manifest = load_manifest(tree)
     assert manifest is not None, "the caller saw the manifest"
-    sets: dict[str, list[str]] = {}
-    for record in manifest.instances:
-        for name in record.sets:
-            sets.setdefault(name, []).append(record.name)
     instances = [_instance(record, tree) for record in manifest.instances]
-    return Catalogue(instances, sets, _by_name(manifest.functions or ()))
+    return Catalogue(instances, sets_of(manifest), _by_name(manifest.functions or ()))
 
 
 def _instance(record: InstanceRecord, tree: Path) -> Instance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from unicodedata import category
@@ -25,12 +26,14 @@ class PlainPath(click.Path):
     """A file name of UTF-8 characters without control characters. Names are written to generated files, to messages and
     to the input of other programs; text after a line break in a name could be read as code there."""
 
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
+    def __init__(self, *, dir_okay: bool = True) -> None:
+        super().__init__(path_type=Path, dir_okay=dir_okay)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert as click.Path does; fail (exit 2) for other characters."""
         text = os.fspath(value)
+        if not text:
+            self.fail("the name is empty", param, ctx)
         if not all(char.isprintable() or category(char) == "Zs" for char in text):  # Zs: blanks of all widths
             self.fail(f"{ascii(text)}: a name may not hold control characters or bytes that are not UTF-8", param, ctx)
         if len(text) > _LONGEST_PATH:
@@ -39,6 +42,21 @@ class PlainPath(click.Path):
 
 
 PATH = PlainPath()
+FILE = PlainPath(dir_okay=False)  # a file to write
+
+
+class Positive(click.FloatRange):
+    """A number above 0, and at most `most`."""
+
+    name = "number"
+
+    def __init__(self, most: float) -> None:
+        super().__init__(0, most, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert as click.FloatRange does; fail (exit 2) for NaN, which no comparison refuses."""
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value}: write a number", param, ctx) if isnan(number) else number
 
 
 def spec_option(command: Decorated) -> Decorated:

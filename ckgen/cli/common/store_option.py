@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ckgen.cli.common.options import PATH
+from ckgen.cli.common.options import FILE
 
 STORE = Path("build/bench.sqlite")
 
 
 store_option = click.option(
-    "--store", type=PATH, default=STORE, show_default=True, help="The SQLite file of results; created if missing."
+    "--store", type=FILE, default=STORE, show_default=True, help="The SQLite file of results; created if missing."
 )

@@ -10,6 +10,7 @@ from ckgen.cli.common.build_options import arch_option, define_option, jobs_opti
 from ckgen.cli.common.cluster_option import cluster_option
 from ckgen.cli.common.options import (
     PATH,
+    Positive,
     filters_argument,
     json_option,
     out_option,
@@ -17,7 +18,9 @@ from ckgen.cli.common.options import (
     set_option,
     spec_option,
 )
+from ckgen.cli.common.split_k import Factors
 from ckgen.cli.common.store_option import store_option
+from ckgen.selection.time_model import MOST_SPLITS
 
 if TYPE_CHECKING:
     from ckgen.build.cmake import Platform
@@ -75,8 +78,15 @@ class BenchOptions:
         ),
     ]
     split_ks: Annotated[
-        tuple[str, ...],
-        click.option("--split-k", "split_ks", multiple=True, metavar="N[,N...]", help="Default: -1,1,2,4,8,16,32."),
+        tuple[tuple[int, ...], ...],
+        click.option(
+            "--split-k",
+            "split_ks",
+            type=Factors(),
+            multiple=True,
+            metavar="N[,N...]",
+            help=f"-1 (the library chooses) or up to {MOST_SPLITS}. Default: -1,1,2,4,8,16,32.",
+        ),
     ]
     no_reference: Annotated[
         bool, click.option("--no-reference", is_flag=True, help="Do not measure cuDNN (amd: MIOpen).")
@@ -116,12 +126,12 @@ class BenchOptions:
     sample_ms: Annotated[
         float,
         click.option(
-            "--sample-ms", type=float, default=20.0, show_default=True, help="Time for the samples of one row."
+            "--sample-ms", type=Positive(1e6), default=20.0, show_default=True, help="Time for the samples of one row."
         ),
     ]
     job_seconds: Annotated[
         float,
-        click.option("--job-seconds", type=float, default=120.0, show_default=True, help="Time limit per row."),
+        click.option("--job-seconds", type=Positive(1e6), default=120.0, show_default=True, help="Time limit per row."),
     ]
     commit: Annotated[
         str | None, click.option("--commit", metavar="TEXT", help="Commit to store with the rows; default: from git.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.shape_table import show_shapes
+from ckgen.cli.common.tree_instances import check_filters, sets_of
 from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
 from ckgen.cli.run.bench_options import BenchOptions
 from ckgen.errors import CkgenError, Diagnostic
@@ -37,7 +39,7 @@ from ckgen.report.summary import Summary, summarise
 def bench(options: BenchOptions) -> int:
     """Build or load, plan, measure, print. Returns 1 if an instance is wrong, crashes or hangs."""
     asked = _asked(options)  # before a build, so that a wrong word costs no build
-    path, manifest = _library(options)
+    path, manifest = _library(options, asked.filters)
     library = Library(path)
     if options.library is not None and _platform_given() and library.platform != options.platform:
         message = f"{path} is for platform {library.platform}, not {options.platform}"
@@ -79,15 +81,20 @@ def _platform_given() -> bool:
     return context.get_parameter_source("platform") is click.core.ParameterSource.COMMANDLINE
 
 
-def _library(options: BenchOptions) -> tuple[Path, Manifest | None]:
+def _library(options: BenchOptions, filters: Sequence[str]) -> tuple[Path, Manifest | None]:
     """The library to measure, and its tree's manifest if the tree exists."""
     if options.library is not None:
         refuse_archs(options.library, options.archs)
         tree = options.tree or options.library.absolute().parent.parent / "tree"
+        if options.tree is not None and not tree.is_dir():
+            raise click.BadParameter(f"there is no folder {tree}", param_hint="--tree")
         return options.library, load_manifest(tree)
+    if options.tree is not None:
+        raise click.UsageError("--tree is the tree of --library: name one, or leave --tree out")
     selection = Selection(options.spec, options.set_name, (), options.out)
     asked = asked_for(click.get_current_context(), ("spec", "set_name"))
     place = workplace(selection, chosen=asked, platform=options.platform, archs=options.archs)
+    check_filters(place.tree, filters)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
     return path, load_manifest(place.tree)
 
@@ -103,15 +110,11 @@ class _Asked(NamedTuple):
 def _asked(options: BenchOptions) -> _Asked:
     filters, texts = divided(options.filters)
     problems = [_fitted(options, problem) for problem in _problems(options, texts)]
-    return _Asked(filters, problems, _split_ks(options.split_ks))
+    return _Asked(filters, problems, tuple(chain(*options.split_ks)) or SPLIT_KS)
 
 
 def _jobs(asked: _Asked, library: Library, manifest: Manifest | None, references: Sequence[str]) -> list[Job]:
-    sets: dict[str, list[str]] = {}
-    for record in manifest.instances if manifest else ():
-        for name in record.sets:
-            sets.setdefault(name, []).append(record.name)
-    names = [instance.name for instance in filtered(library.instances, asked.filters, sets=sets)]
+    names = [one.name for one in filtered(library.instances, asked.filters, sets=sets_of(manifest))]
     jobs = make_jobs(library, asked.problems, names=names, split_ks=asked.split_ks, references=references)
     if not jobs:
         message = f"none of {len(names)} instances takes any of {len(asked.problems)} problems"
@@ -127,17 +130,6 @@ def _problems(options: BenchOptions, texts: Sequence[str]) -> tuple[NamedProblem
 def _fitted(options: BenchOptions, problem: NamedProblem) -> NamedProblem:
     resized = problem if options.batch is None else problem.with_batch(options.batch)
     return resized if options.max_macs is None else resized.fitted(options.max_macs)
-
-
-def _split_ks(texts: Sequence[str]) -> tuple[int, ...]:
-    words = [word for text in texts for word in text.split(",")]
-    try:
-        numbers = tuple(int(word) for word in words)
-    except ValueError:
-        raise click.BadParameter(f"{','.join(words)!r} is not N[,N...]", param_hint="--split-k") from None
-    if any(number < -1 or number == 0 for number in numbers):
-        raise click.BadParameter("a factor is -1 (the library chooses) or at least 1", param_hint="--split-k")
-    return numbers or SPLIT_KS
 
 
 def _show(options: BenchOptions, summary: Summary, run: BenchRun) -> None:

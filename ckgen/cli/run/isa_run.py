@@ -12,6 +12,7 @@ from ckgen.build.targets import check_archs, check_declared
 from ckgen.build.toolchain import find_toolchain
 from ckgen.cli.common import console
 from ckgen.cli.common.files import write_new
+from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Loaded, Selection, load
 from ckgen.cli.common.workshop import Workplace, workplace
 from ckgen.cli.run.isa_cycles import stale_cycles, write_cycles
@@ -54,12 +55,12 @@ def isa(options: IsaOptions) -> int:
     """Compile, analyse, print; write or check the tables. Returns 1 if a check fails."""
     archs = options.archs or _default_archs(options)
     check_archs(archs)
+    _check_modes(options, archs)
     loaded = load(options.spec)
     selection = Selection(options.spec, options.set_name, options.filters, Path("generated"))
     chosen = selection.choose(loaded)
     check_declared(options.archs, [instance.archs for instance in chosen])
     place = workplace(selection, chosen=True, platform="isa")
-    _check_simulation(options, archs)
     if any(arch in NVIDIA_ARCHES for arch in archs):
         if options.check or options.write:
             raise click.UsageError("limits and tables are for AMD architectures")
@@ -87,7 +88,12 @@ def isa(options: IsaOptions) -> int:
     return 0
 
 
-def _check_simulation(options: IsaOptions, archs: Sequence[str]) -> None:
+def _check_modes(options: IsaOptions, archs: Sequence[str]) -> None:
+    if options.check and options.write:
+        raise click.UsageError("--check compares the tables that --write replaces: give one of them")
+    given = asked_for(click.get_current_context(), ("tables",))
+    if options.check and given and not options.tables.is_dir():
+        raise click.BadParameter(f"there is no folder {options.tables} with tables to check", param_hint="--tables")
     if options.timeline and not options.simulate:
         raise click.UsageError("--timeline draws simulations: add --simulate")
     if options.simulate and (options.check or options.loops):

@@ -14,6 +14,7 @@ from ckgen.cli.common import console
 from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
+from ckgen.cli.common.tree_instances import check_filters, sets_of
 from ckgen.cli.common.workshop import Workplace, build_library, workplace
 from ckgen.cli.run.smoke_options import SmokeOptions
 from ckgen.conv.problem import ConvProblem
@@ -34,6 +35,7 @@ def emulate(options: SmokeOptions) -> list[Row]:
     selection = Selection(options.spec, options.set_name, (), options.out)
     chosen = asked_for(click.get_current_context(), ("spec", "set_name"))
     place = workplace(selection, chosen=chosen, platform="host")
+    check_filters(place.tree, divided(options.filters)[0])
     library = Library(build_library(place, "host", jobs=options.jobs, archs=(), options=options.options))
     runs = _runs(place, library, options)
     problems = _problems(options)
@@ -76,12 +78,8 @@ def _runs(place: Workplace, library: Library, options: SmokeOptions) -> list[tup
     """The instances to run on each architecture."""
     manifest = load_manifest(place.tree)
     archs_of = {record.name: record.archs for record in manifest.instances} if manifest else {}
-    sets: dict[str, list[str]] = {}
-    for record in manifest.instances if manifest else ():
-        for name in record.sets:
-            sets.setdefault(name, []).append(record.name)
     check_declared(options.archs, list(archs_of.values()))
-    chosen = filtered(library.instances, divided(options.filters)[0], sets=sets)
+    chosen = filtered(library.instances, divided(options.filters)[0], sets=sets_of(manifest))
     runs = [
         (arch, instance.name)
         for arch in options.archs or ARCHS

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
@@ -17,26 +17,13 @@ from ckgen.cli.common.options import (
     set_option,
     spec_option,
 )
+from ckgen.cli.common.split_k import FACTOR
 from ckgen.problems.sets import STANDARD_SETS
 
 if TYPE_CHECKING:
     from ckgen.build.cmake import Platform
 
 MAX_MACS = 40_000_000
-
-
-class Factor(click.IntRange):
-    """-1, for the library's choice, or a split-K factor."""
-
-    name = "integer"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert as click.IntRange does; fail (exit 2) for 0, too."""
-        number = super().convert(value, param, ctx)
-        return number if number else self.fail("0: a factor is -1 (the library chooses) or at least 1", param, ctx)
-
-
-FACTOR = Factor(-1, 2**31 - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +55,11 @@ class SmokeOptions:
     seed: Annotated[
         int,
         click.option(
-            "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of tensor data and schedules."
+            "--seed",
+            type=click.IntRange(0, 2**64 - 1),
+            default=1,
+            show_default=True,
+            help="Seed of tensor data and schedules.",
         ),
     ]
     all_pairs: Annotated[

@@ -13,7 +13,8 @@ from ckgen.cli.common.cluster_option import open_pool
 from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
-from ckgen.cli.common.workshop import Workplace, build_library, refuse_archs, workplace
+from ckgen.cli.common.tree_instances import check_filters, sets_of
+from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
 from ckgen.cli.run.smoke_options import SmokeOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import load_manifest
@@ -40,7 +41,7 @@ def smoke(options: SmokeOptions) -> int:
     filters, texts = divided(options.filters)
     brief = _prebuilt(options) is not None and not _asked("problems")
     every = problems_of(texts, QUICK_PROBLEMS if brief else options.problems)  # first: a wrong one costs no build
-    library, sets = _library(options)
+    library, sets = _library(options, filters)
     chosen = filtered(library.instances, filters, sets=sets)
     problems, names = _matched(options, chosen, every)
     if texts and not filters:
@@ -103,7 +104,7 @@ def nearest_misses(rows: Sequence[Row]) -> list[Row]:
     return sorted([*worst.values(), *failed], key=lambda row: row.instance)
 
 
-def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
+def _library(options: SmokeOptions, filters: Sequence[str]) -> tuple[Library, dict[str, list[str]]]:
     """The library to check, and the sets of its instances if its tree is known."""
     if options.library is not None:
         refuse_archs(options.library, options.archs)
@@ -115,8 +116,9 @@ def _library(options: SmokeOptions) -> tuple[Library, dict[str, list[str]]]:
         return library, {}
     chosen = _asked("spec", "set_name")
     place = workplace(selection, chosen=chosen, platform=options.platform, archs=options.archs)
+    check_filters(place.tree, filters)
     path = build_library(place, options.platform, jobs=options.jobs, archs=options.archs, options=options.options)
-    return Library(path), _sets(place)
+    return Library(path), sets_of(load_manifest(place.tree))
 
 
 def _asked(*names: str) -> bool:
@@ -142,15 +144,6 @@ def _prebuilt(options: SmokeOptions) -> Path | None:
     for_host = options.platform == "host" and not options.archs and not options.options
     here = any(path.exists() for path in (options.spec, options.out))
     return prebuilt_library() if for_host and not asked and not here else None
-
-
-def _sets(place: Workplace) -> dict[str, list[str]]:
-    manifest = load_manifest(place.tree)
-    sets: dict[str, list[str]] = {}
-    for record in manifest.instances if manifest else ():
-        for name in record.sets:
-            sets.setdefault(name, []).append(record.name)
-    return sets
 
 
 def _matched(
