@@ -162,7 +162,7 @@ thread_local bool planning = false;  // the planner times PyTorch's own gradient
 
 std::shared_mutex plans_mutex;
 std::unordered_map<Words, std::shared_ptr<const Plan>, ckgen_torch::Hash> plans;
-constexpr size_t kMostPlans = 1 << 14;  // of about 8 KiB each; start again beyond these
+constexpr size_t kMostPlans = 1 << 14;          // of about 8 KiB each; start again beyond these
 std::unordered_map<int64_t, Problems> varying;  // of the planners that compare times
 
 void add(Words& key, IntArrayRef values) { key.insert(key.end(), values.begin(), values.end()); }
@@ -227,7 +227,8 @@ std::shared_ptr<const Plan> find(int64_t planner, const Tensor (&tensors)[3], In
     const auto start = Problems::Clock::now();
     {
         const std::unique_lock lock(plans_mutex);
-        if(const auto found = varying.find(planner); found != varying.end() && !found->second.admit(mine, layer_words, start))
+        if(const auto found = varying.find(planner);
+           found != varying.end() && !found->second.admit(mine, layer_words, start))
             return nullptr;
     }
     auto made = ask(planner, tensors, stride, padding, dilation, groups, wanted);

@@ -31,7 +31,8 @@ def convolve(
 ) -> Any:
     """The convolution. PyTorch computes it with its own gradients for types and devices that no library has, for
     classes and modes with their own convolution (as those of gradients per image in one pass,
-    call_for_per_sample_grads), for an export to ONNX, and if the arguments are wrong, so that its own function reports the error."""
+    call_for_per_sample_grads), for an export to ONNX, and if the arguments are
+    wrong, so that its own function reports the error."""
     given = (input, weight) if bias is None else (input, weight, bias)
     if any(map(has_own_rules, given)) or is_watched() or torch.onnx.is_in_onnx_export():
         ndim = len(weight.shape) - 2 if isinstance(weight, torch.Tensor) else 2

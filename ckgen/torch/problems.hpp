@@ -1,4 +1,4 @@
-// Which new problems Python plans at once, where sizes of images or sequences vary.
+// Decides which new problems Python plans at once, where sizes of images or sequences vary.
 #pragma once
 
 #include <chrono>

@@ -106,7 +106,7 @@ def test_a_damaged_entry_is_built_again(background: Callable[..., Background], t
 
 
 def test_a_build_for_other_sources_ends(background: Callable[..., Background], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process that builds reads the sources anew: they may have changed since this process began."""
+    """The process that builds reads the sources again: they may have changed since this process began."""
     monkeypatch.setattr(Shelf, "held", lambda self: {})
     one = background()
     one.ask(WEIGHT)

@@ -153,7 +153,7 @@ def test_a_launch_without_a_workspace_has_split_k_1(host_library: Library) -> No
 
 
 def test_runs_need_no_helper_threads(host_library: Library, tmp_path: Path) -> None:
-    """Where the limit of threads is reached, the calling thread does the work of those that cannot begin."""
+    """If the limit of threads is reached, the calling thread does the work of those that cannot begin."""
     (tmp_path / "few.c").write_text(FEW_THREADS)
     subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "few.c", "-o", tmp_path / "few.so", "-ldl"], check=True)
     code = f"""

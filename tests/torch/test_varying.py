@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import importlib
+import subprocess
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,29 @@ from ckgen.torch import process  # isort: skip
 from ckgen.torch.enabled import _planners as enabled_planners  # isort: skip
 
 pytestmark = pytest.mark.compiles
+extension: Any = importlib.import_module("torch.utils.cpp_extension")
 AT_ONCE = 16  # kAtOnce of ckgen/torch/problems.hpp
+LATE = """
+#include "problems.hpp"
+#include <cstdio>
+int main() {
+    using namespace std::chrono_literals;
+    ckgen_torch::Problems problems;
+    const auto start = ckgen_torch::Problems::Clock::now();
+    const auto admit = [&](int64_t size, std::chrono::milliseconds at) {
+        return static_cast<int>(problems.admit({7, size}, 1, start + at));
+    };
+    int early = 1;
+    for(int64_t size = 0; size < 16; ++size)
+        early &= admit(size, 0ms);
+    problems.count(1h);  // before any problem had to wait
+    const int first = admit(16, 0ms), again = admit(16, 1ms);
+    problems.count(100ms);
+    const int fresh = admit(17, 5000ms), soon = admit(16, 1999ms), late = admit(17, 2000ms);
+    problems.count(1ms);
+    std::printf("%d %d %d %d %d %d %d\\n", early, first, again, fresh, soon, late, admit(16, 2019ms));
+}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -56,22 +79,14 @@ def test_problems_after_the_first_of_a_layer_wait_until_they_come_again(torch_li
         assert Layer(enabled, 3).planned(1) == 1, "another layer"
 
 
-@pytest.mark.usefixtures("library_is_faster")
-def test_late_plans_take_a_small_share_of_the_time(
-    torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ct.enable(torch_library, cache=tmp_path) as enabled:
-        layer = Layer(enabled)
-        for edge in range(1, 21):
-            layer.planned(edge)
-        gradient = process.Planner._gradient
-        monkeypatch.setattr(process.Planner, "_gradient", lambda *given: time.sleep(0.1) or gradient(*given))
-        begin = time.perf_counter()
-        assert layer.planned(17) == 1
-        taken = time.perf_counter() - begin
-        assert [layer.planned(edge) for edge in (18, 19)] == [0, 0]
-        time.sleep(20 * taken)
-        assert [layer.planned(edge) for edge in (18, 19)] == [1, 0]
+def test_late_plans_take_a_small_share_of_the_time(tmp_path: Path) -> None:
+    """With a clock of its own."""
+    source = tmp_path / "late.cpp"
+    source.write_text(LATE)
+    folders = [f"-I{folder}" for folder in (*extension.include_paths(), Path(ct.__file__).parent)]
+    subprocess.run(["g++", "-std=c++20", *folders, source, "-o", tmp_path / "late"], check=True)
+    done = subprocess.run([tmp_path / "late"], check=True, capture_output=True, text=True)
+    assert done.stdout == "1 0 1 0 0 1 0\n"
 
 
 @pytest.mark.parametrize("settings", [{"fallback": "error"}, {"tune": "off"}], ids=str)

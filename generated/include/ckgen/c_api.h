@@ -107,8 +107,8 @@ int32_t ckgen_select(const char* operation, const char* layout, const char* dtyp
 /* The launch that ckgen_run would do, for other launchers: kernel symbol "<name>_kernel", `blocks` workgroups of
  * `threads` threads, no dynamic LDS, one struct by value as argument. The struct is written to `args` if that is not
  * NULL and `capacity` is large enough; *args_bytes is its size. With split_k > 1 the caller must still sum the
- * partials; without a workspace the launch has split_k 1. Returns 1 for kernels that take more than this struct (tensor maps, which point into the workspace if it
- * holds a copy of out); only ckgen_run launches those. */
+ * partials; without a workspace the launch has split_k 1. Returns 1 for kernels that take more than this struct (tensor
+ * maps, which point into the workspace if it holds a copy of out); only ckgen_run launches those. */
 int32_t ckgen_plan(int32_t instance, const ckgen_problem* problem, void* in, void* wei, const void* out,
                    void* workspace, void* args, int64_t capacity, int64_t* args_bytes, uint32_t* blocks,
                    uint32_t* threads);

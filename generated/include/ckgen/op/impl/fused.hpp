@@ -20,7 +20,8 @@ namespace ckgen::tensor_operation::device {
 // The scalars of a function are its members. Members of a program's own function may have other types than float; they
 // are carried as whole words.
 template <class Function>
-inline constexpr int scalars_of = std::is_empty_v<Function> ? 0 : (sizeof(Function) + sizeof(float) - 1) / sizeof(float);
+inline constexpr int scalars_of =
+    std::is_empty_v<Function> ? 0 : (sizeof(Function) + sizeof(float) - 1) / sizeof(float);
 
 template <class Types, class Layouts>
 struct DTraitsOf;
