@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from ckgen.library.c_api import expect
 
@@ -43,5 +44,5 @@ class Prepared:
         return start, transpose, last_error, _address(self._api.ckgen_release), prepared
 
 
-def _address(function: object) -> int:
+def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
