@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,15 +32,12 @@ from ckgen.torch.operators import (
     geometry_of,
     is_known,
 )
+from ckgen.torch.plain import transformed
 from ckgen.torch.request import Geometry
 from ckgen.torch.require import torch
 
 forward_ad: Any = importlib.import_module("torch.autograd.forward_ad")
 _single_level: Any = importlib.import_module("torch._functorch.utils").enable_single_level_autograd_function
-_Devices: Any = importlib.import_module("torch.utils._device").DeviceContext
-_transformed = torch._C._are_functorch_transforms_active
-_TENSORS = torch.Tensor, torch.nn.Parameter
-_USUAL = torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl
 
 
 def _keys(*names: str) -> Any:
@@ -56,48 +52,9 @@ _PLAIN = frozenset(
 )
 
 
-def is_plain(input: Any, weight: Any) -> bool:
-    """True if PyTorch's own convolution records its own node for these tensors: nothing is traced or transformed, no
-    mode is active, and neither tensor is of another class with its own rules."""
-    return (
-        type(input) is torch.Tensor
-        and type(weight) in _TENSORS
-        and not torch.compiler.is_compiling()
-        and not torch._C._get_tracing_state()
-        and not _transformed()
-        and forward_ad._current_level < 0
-        and torch._C._len_torch_dispatch_stack() == 0
-        and (torch._C._len_torch_function_stack() == 0 or _only_devices())
-    )
-
-
-def _only_devices() -> bool:
-    """True if the active modes of torch functions only set the device of new tensors."""
-    modes = map(torch._C._get_function_stack_at, range(torch._C._len_torch_function_stack()))
-    return all(isinstance(mode, _Devices) for mode in modes)
-
-
-def is_watched() -> bool:
-    """True if a mode of torch functions must see PyTorch's own function."""
-    return not torch.compiler.is_compiling() and torch._C._len_torch_function_stack() > 0 and not _only_devices()
-
-
-def has_own_rules(tensor: Any) -> bool:
-    """True for an argument that PyTorch's own function must see: a class that overrides it, or that distributes it."""
-    kind = type(tensor)
-    if kind in _TENSORS:
-        return False
-    if not isinstance(tensor, torch.Tensor):
-        return True
-    distributed = sys.modules.get("torch.distributed.tensor")
-    if distributed is not None and isinstance(tensor, distributed.DTensor):
-        return True
-    return getattr(kind.__torch_function__, "__func__", kind.__torch_function__) not in _USUAL
-
-
 def conv(input: Any, weight: Any, bias: Any, geometry: Geometry, policy: Policy) -> Any:
     """A convolution by PyTorch whose gradients are computed as the policy says."""
-    if torch.compiler.is_compiling() or _transformed() or torch._C._get_tracing_state():
+    if torch.compiler.is_compiling() or transformed() or torch._C._get_tracing_state():
         return CONV(input, weight, bias, *geometry, *policy)
     return _apply_conv(input, weight, bias, geometry, policy, None)  # the dispatcher would take twice as long
 

@@ -8,8 +8,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from ckgen.torch.autograd import conv, has_own_rules, is_watched
+from ckgen.torch.autograd import conv
 from ckgen.torch.operators import TYPES, Policy, cast
+from ckgen.torch.plain import has_own_rules, is_watched
 from ckgen.torch.require import torch
 
 Edges = int | Sequence[int]

@@ -12,12 +12,12 @@ from typing import Any
 
 from ckgen.errors import did_you_mean
 from ckgen.library.c_api import LibraryError
-from ckgen.torch.autograd import is_plain
 from ckgen.torch.call import convolve
 from ckgen.torch.demand import ON_DEMAND, on_demand
 from ckgen.torch.enabled import register
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import Policy
+from ckgen.torch.plain import is_plain
 from ckgen.torch.plan import HELP
 from ckgen.torch.process import Planner
 from ckgen.torch.require import torch
