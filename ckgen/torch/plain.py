@@ -1,4 +1,4 @@
-"""Which tensors and modes PyTorch's own functions must see: transforms, traces, modes, and classes with their own rules."""
+"""Tensors and modes that PyTorch's own functions must see: transforms, traces, and classes with rules of their own."""
 
 from __future__ import annotations
 
