@@ -551,6 +551,7 @@ class Interrupt:
         if name == "click":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process of a shell ignores it
 from ckgen.__main__ import main
 sys.exit(main())
 """
