@@ -227,7 +227,7 @@ def _geometry(
     given = {"stride": stride, "padding": padding, "dilation": dilation}
     for name, value in given.items():
         if isinstance(value, str):
-            raise LibraryError(f"{name} is {value!r}; an integer, or one per dimension, is possible")
+            raise TypeError(f"{name} is {value!r}; an integer, or one per dimension, is possible")
     return spread(stride, ndim), spread(padding, ndim), spread(dilation, ndim), groups
 
 
