@@ -32,13 +32,18 @@ def is_plain(input: Any, weight: Any) -> bool:
 
 def _only_devices() -> bool:
     """True if the active modes of torch functions only set the device of new tensors."""
-    modes = map(torch._C._get_function_stack_at, range(torch._C._len_torch_function_stack()))
-    return all(isinstance(mode, _Devices) for mode in modes)
+    return all(isinstance(mode, _Devices) for mode in _modes())
 
 
 def is_watched() -> bool:
-    """True if a mode of torch functions must see PyTorch's own function."""
-    return not torch.compiler.is_compiling() and torch._C._len_torch_function_stack() > 0 and not _only_devices()
+    """True if a mode of torch functions must see PyTorch's own function. PyTorch's own modes set devices and trace."""
+    return not torch.compiler.is_compiling() and any(
+        not type(mode).__module__.startswith("torch.") for mode in _modes()
+    )
+
+
+def _modes() -> list[Any]:
+    return [torch._C._get_function_stack_at(at) for at in range(torch._C._len_torch_function_stack())]
 
 
 def has_own_rules(tensor: Any) -> bool:
