@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -66,11 +66,11 @@ def tuned(library: Path, name: str, *more: str) -> dict[tuple[str, str, str], se
 
 
 def test_tune_measures_on_the_cluster_what_the_store_lacks(
-    stub: Library, tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    make_stub: Callable[..., Library], tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(FILE)
-    path = Path(stub.path)
+    path = Path(make_stub(platform="nvidia").path)
     alone, spread = tuned(path, "alone"), tuned(path, "spread", "--cluster", address)
     assert len(alone) == 10 and spread == alone  # every run of the stand-in takes 250 us
     capsys.readouterr()

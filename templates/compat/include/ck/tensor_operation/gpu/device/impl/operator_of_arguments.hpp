@@ -210,8 +210,8 @@ public:
     void SetWorkSpacePointer(BaseArgument* argument, void* workspace,
                              const StreamConfig& config = StreamConfig{}) const override {
         tensor_operation::device::BaseOperator::SetWorkSpacePointer(argument, workspace, config);
-        if(auto* const own = dynamic_cast<Argument*>(argument); own != nullptr)
-            planned().SetWorkSpacePointer(own->planned_argument.get(), workspace, config);
+        auto* const own = dynamic_cast<Argument*>(argument);
+        planned().SetWorkSpacePointer(own == nullptr ? argument : own->planned_argument.get(), workspace, config);
     }
     std::string GetTypeString() const override { return planned().GetTypeString(); }
     std::string GetIdentity() const override { return planned().GetIdentity(); }
