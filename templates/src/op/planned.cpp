@@ -334,7 +334,7 @@ RunPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* 
         a.plan = make_plan(kernel, a);
     }
     const typename Operation::Plan& plan = a.plan;
-    if(a.p_workspace_ == nullptr && plan.workspace.bytes() > 0)
+    if(a.p_workspace_ == nullptr && plan.workspace.bytes() > 0 && !kernel.traits.tma)  // whose launch is not told
         throw std::invalid_argument("[workspace] the launch needs a workspace of " +
                                     std::to_string(plan.workspace.bytes()) + " bytes, and none is given");
     const PlannedLaunch<Operation> launch = launch_of<Operation>(plan, a.fusion, addresses_of(a), a.p_workspace_);
