@@ -29,7 +29,7 @@ def test_a_launch_is_planned_by_the_library_that_was_opened(
         names = [name for name in known.supporting(PROBLEM) if known.instance(name).family == "xdl"]
         assert names
         for name in names:
-            at = (0, 0, 0, 0)
+            at = (0, 0, 0, 1 << 20)  # of in, wei, out and the workspace
             assert library.planned(name, library.describe(name, PROBLEM), at) == known.planned(
                 name, known.describe(name, PROBLEM), at
             )
