@@ -20,7 +20,6 @@ from typing import Any
 from ckgen.library.c_api import LibraryError
 from ckgen.torch.engines import engine
 from ckgen.torch.operators import (
-    BACKWARD,
     CONV,
     CONV_BACKWARD,
     LIBRARY,
@@ -108,11 +107,9 @@ def _gradients(
     to_input, to_weight, to_bias = wanted
     ours, data, step, bias = to_input and policy.input_gradient, None, None, None
     if to_input and not ours:
-        stride, padding, dilation, groups = geometry
         # Request the input's gradient alone: if the bias's is requested too, PyTorch's CPU kernels also compute the
         # weight's, and in 1D with a shape that forward mode refuses.
-        rest = None, stride, padding, dilation, False, (0,) * len(stride), groups, [True, False, False]
-        data, _, _ = BACKWARD(grad_output, input, weight, *rest)
+        data, _ = by_pytorch(grad_output, input, weight, geometry, (True, False))
     if to_bias and weight.shape[1]:
         bias = grad_output.sum((0, *range(2, grad_output.dim())))
     elif to_bias:  # without input channels, PyTorch's output has no channels either

@@ -35,7 +35,6 @@ LIBRARY.define(
     f"conv_backward(Tensor grad_output, Tensor input, Tensor weight, {_SETTINGS}, bool to_input, bool to_weight, "
     f"{_POLICY}) -> (Tensor, Tensor)"
 )
-BACKWARD = torch.ops.aten.convolution_backward.default
 CONV, CONV_BACKWARD = torch.ops.ckgen.conv.default, torch.ops.ckgen.conv_backward.default
 
 
@@ -56,7 +55,7 @@ def by_pytorch(
     """PyTorch's own gradients of input and weight."""
     stride, padding, dilation, groups = geometry
     rest = stride, padding, dilation, False, (0,) * len(stride), groups, (*wanted, False)
-    data, step, _ = BACKWARD(grad_output, input, weight, None, *rest)
+    data, step, _ = torch.ops.aten.convolution_backward.default(grad_output, input, weight, None, *rest)
     return data, step
 
 

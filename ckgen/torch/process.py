@@ -16,7 +16,7 @@ from ckgen.library.c_api import UnsupportedProblem
 from ckgen.library.library import Library
 from ckgen.torch.candidates import Candidate, Gradient, words
 from ckgen.torch.merged import Merged
-from ckgen.torch.operators import BACKWARD
+from ckgen.torch.operators import by_pytorch
 from ckgen.torch.plan import Plan
 from ckgen.torch.request import Request, Seen
 from ckgen.torch.require import torch
@@ -205,9 +205,8 @@ _NOTHING = Plan(None, None, (False, False))
 
 
 def _by_pytorch(tensors: Sequence[Any], geometry: Any, at: int) -> Any:
-    stride, padding, dilation, groups = geometry
-    mask = [at == 0, at == 1, False]
-    return BACKWARD(*tensors, None, stride, padding, dilation, False, (0,) * len(stride), groups, mask)[at]
+    grad_output, input, weight = tensors
+    return by_pytorch(grad_output, input, weight, geometry, (at == 0, at == 1))[at]
 
 
 def _allows_tf32() -> bool:
