@@ -266,6 +266,10 @@ class Family(ABC):
         tensor; 0 if it is never copied, -1 if always."""
         return 0, 0
 
+    def aligns_weight(self, instance: Fields, problem: ConvProblem) -> bool:
+        """True if the weight is copied because its rows do not begin at cache lines and tiles read them often."""
+        return False
+
     def pace(self, instance: Fields) -> float:
         """The time of a product of an instance in multiples of that at `matrix_rate`."""
         return 1.0

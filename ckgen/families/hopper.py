@@ -138,6 +138,18 @@ class Hopper(BulkCopy):
             return 0, unit if reads_weight and instance.elem_bytes == 2 else 0
         return unit, 0 if not reads_weight else -1 if instance.elem_bytes == 4 and not instance.exchange else unit
 
+    def aligns_weight(self, instance: Fields, problem: ConvProblem) -> bool:
+        """The rule of gains_by_aligned_weight() in ckgen/conv/weight_copy_args.hpp, which has the reasons."""
+        copies = instance.b_tensor == "wei" and instance.elem_bytes == 2 and instance.channels_last
+        if not copies or self.kept_rows(instance) > 0 or self.sums_columns:
+            return False
+        row = problem.c * instance.elem_bytes
+        elements = problem.groups * problem.k * prod(problem.filter)
+        loads = elements * -(-problem.batch * prod(problem.output) // instance.m_per_block) * -(-row // 128)
+        bytes_ = 2 * elements * row
+        saved = 0 if row % 128 == 0 else 4.5 * loads if row % 32 == 0 else 16 * loads  # picoseconds
+        return saved > 2.5e6 + 0.4 * bytes_ and bytes_ < 2e9
+
     def pace(self, instance: Fields) -> float:
         """1, or more where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost."""
         by_warps = instance.elem_bytes == 4 and instance.channels_last and not instance.a_k_major

@@ -68,6 +68,7 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
     written, read = problem.elements(operation.written), [problem.elements(name) for name in operation.read]
     image = map(max, problem.input, problem.output)
     copied = copied_tensors(instance, problem)
+    aligned = family.aligns_weight(instance, problem)
     return {
         "copies": len(copied),
         "copied": 2 * sum(map(problem.elements, copied)) * instance.elem_bytes,
@@ -83,7 +84,7 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
         "compulsory": sum(read) * instance.elem_bytes + written * instance.c_bytes,
         "a_bytes": problem.elements(instance.a_tensor) * instance.elem_bytes,
         "a_lines": _breaks_lines(instance, problem, instance.a_tensor),
-        "b_lines": _breaks_lines(instance, problem, instance.b_tensor),
+        "b_lines": 0 if aligned else _breaks_lines(instance, problem, instance.b_tensor),
         "positions": saturated((problem.batch, *(problem.input if operation.merged.k else image))),
         "passes": _passes(instance, problem),
     }
@@ -91,7 +92,10 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
 
 def copied_tensors(instance: Instance, problem: ConvProblem) -> list[TensorName]:
     """The tensors that kernels before the main one copy."""
-    of_output, of_weight = FAMILIES[instance.family].copied_units(instance)
+    family = FAMILIES[instance.family]
+    of_output, of_weight = family.copied_units(instance)
+    if family.aligns_weight(instance, problem):
+        of_weight = -1
     rows: tuple[tuple[TensorName, int, int], ...] = (
         ("out", of_output, problem.groups * problem.k),
         ("wei", of_weight, problem.c),

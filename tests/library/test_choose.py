@@ -19,7 +19,7 @@ from ckgen.errors import CkgenError
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem, LibraryError, UnsupportedProblem
 from ckgen.library.library import Library
-from ckgen.operations.operation import OPERATIONS, Operation
+from ckgen.operations.operation import BWD_DATA, OPERATIONS, Operation
 from ckgen.problems.sets import load_problems
 from ckgen.selection.candidates import Choice, chain
 from ckgen.selection.measured import MeasuredProblem, Table, load_tables
@@ -81,6 +81,15 @@ def assert_same(library: Library, problem: ConvProblem, dtype: str, layout: str,
 def test_cpp_and_python_agree_on_retinanet(host_library: Library, dtype: str, arch: str) -> None:
     for problem in RETINANET:
         assert_same(host_library, problem, dtype, CHANNELS_LAST[2], arch)
+
+
+@pytest.mark.parametrize("c", [203, 232, 240, 256])
+@pytest.mark.parametrize("dtype", ["f16", "f32_comp_tf32"])
+def test_cpp_and_python_agree_where_a_weight_may_be_copied(host_library: Library, dtype: str, c: int) -> None:
+    for k in (16, 128, 928):
+        for filter_ in (1, 3):
+            problem = make_problem(batch=32, k=k, c=c, filter=[filter_, filter_], input=[28, 28], pad=filter_ // 2)
+            assert_same(host_library, problem, dtype, OPERATIONS[BWD_DATA].layouts[1], "sm_90a")
 
 
 @settings(max_examples=100)

@@ -88,7 +88,10 @@ std::string check_gaps(const InstanceTraits& t, const Problem& p, const char* ru
 
 bool copies_weight(const InstanceTraits& t, const Problem& p) {
     const bool moves_channels = p.taps() > 1 && !channels_last(t.order.wei, p.ndim);
-    return t.copies_weight && (moves_channels || p.in_channels() % t.b_vector != 0);
+    if(t.copies_weight && (moves_channels || p.in_channels() % t.b_vector != 0))
+        return true;
+    return t.aligns_weight && gains_by_aligned_weight(p.groups(), p.out_channels(), p.in_channels(), p.taps(),
+                                                      p.gemm_k(), t.m_per_block, t.elem_bytes);
 }
 
 std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addresses& at) {

@@ -102,6 +102,25 @@ WeightCopyArgs weight_row_copy_args(const Problem& p, int elem_bytes, int64 row,
     return in_tiles(args);
 }
 
+bool is_repack(const WeightCopyArgs& args) {
+    return args.taps == 1 && args.target_taps == 1 && args.pieces == 1 && args.elem_bytes > 1 &&
+           args.pitch * args.elem_bytes % 16 == 0 && reinterpret_cast<uintptr_t>(args.source) % 16 == 0;
+}
+
+RepackArgs as_repack(const WeightCopyArgs& args) {
+    const int halves = args.elem_bytes / 2;
+    RepackArgs copy{};
+    copy.source = args.source;
+    copy.target = args.target;
+    copy.positions = args.rows;
+    copy.groups = 1;
+    copy.columns = args.last_channels * halves;  // of the only piece of a row
+    copy.position_stride = copy.group_stride = copy.columns;
+    copy.source_bytes = args.rows * copy.columns * 2;
+    copy.pitch = args.pitch * halves;
+    return copy;
+}
+
 uint32 weight_copy_blocks(const WeightCopyArgs& args) {
     return static_cast<uint32>(args.row_blocks) * static_cast<uint32>(tiles_of(args));
 }

@@ -162,10 +162,15 @@ void start(const PlannedKernel<Operation>& kernel, const typename Operation::Pla
     const PlannedLaunch<Operation> launch = launch_of<Operation>(plan, fusion, at, workspace);
     const bool reduces = plan.workspace.partial_bytes > 0 && !kernel.traits.persistent;
     const TouchedMemory touched = touched_by(launch, tensors, workspace, reduces);
-    if(plan.workspace.wei.bytes > 0)
-        copy_weight(with_pointers(plan.weight_copy, plan.workspace.wei, at.wei, workspace), stream);
+    if(plan.workspace.wei.bytes > 0) {
+        const conv::WeightCopyArgs copy = with_pointers(plan.weight_copy, plan.workspace.wei, at.wei, workspace);
+        if(kernel.traits.tma && conv::is_repack(copy))  // other instances run the launch that plan_launch() tells
+            repack(conv::as_repack(copy), "weight", "copy of the weight", stream);
+        else
+            copy_weight(copy, stream);
+    }
     if(plan.workspace.out.bytes > 0)
-        repack(with_pointers(plan.copy, plan.workspace.out, at.out, workspace), stream);
+        repack(with_pointers(plan.copy, plan.workspace.out, at.out, workspace), "output", "copy of the output", stream);
     kernel.launch(blocks_of(launch), launch, touched.main, stream);
     if(reduces)
         kernel.reduce(launch, touched.reduction, stream);

@@ -89,8 +89,8 @@ inline int regions_of(const std::vector<Touched>&) { return 0; }
 inline int regions_of(std::initializer_list<Touched>) { return 0; }  // allocates no vector
 #endif
 
-// Defined in repack.cpp and weight_copy.cpp.
-void repack(const conv::RepackArgs& args, platform::Stream stream);
+// Defined in repack.cpp and weight_copy.cpp. tensor, copy: names of source and target for the host platform.
+void repack(const conv::RepackArgs& args, const char* tensor, const char* copy, platform::Stream stream);
 void copy_weight(const conv::WeightCopyArgs& args, platform::Stream stream);
 
 // Matrices without gaps.

@@ -32,6 +32,7 @@ struct InstanceTraits {
     int a_vector, b_vector, c_vector;
     int row_vector = 1;             // backward data: a_vector where taps shift vectors of positions
     bool copies_weight = false;     // backward data: if its channels come first or do not fill vectors
+    bool aligns_weight = false;     // backward data: and if tiles often read rows that do not begin at cache lines
     bool one_tap_tiles = false;     // backward data: no tile of GEMM-K has several taps
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int compute_bytes;              // per element of an operand in LDS

@@ -46,6 +46,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
             traits.b_vector = 1;  // the copy reads single weights
         else
             traits.copies_weight = D::c_vector == 1 || !D::Layout::channels_last;
+        traits.aligns_weight = sizeof(typename D::Out) == 2 && D::Layout::channels_last && D::weight_rows == 0;
         return traits;
     }
 
@@ -186,7 +187,7 @@ struct BwdDataCol2im : BwdDataTma {
         conv::BwdDataTraits traits = BwdDataTma::traits<D>();
         traits.sums_columns = true;
         traits.b_vector = 1;
-        traits.copies_weight = false;
+        traits.copies_weight = traits.aligns_weight = false;
         return traits;
     }
     template <class Kernel>
