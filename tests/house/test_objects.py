@@ -63,6 +63,17 @@ def test_options_and_headers_that_would_be_found_first_count(source: Path, tmp_p
     assert made(source) != first
 
 
+def test_macros_of_ckgen_count_where_a_file_names_them(source: Path, tmp_path: Path) -> None:
+    first = made(source, "-DD=3")
+    assert made(source, "-DD=3", "-DCKGEN_OTHER=1") == first
+    header = tmp_path / "two/deep/b.hpp"
+    header.write_text(header.read_text() + "#if CKGEN_OTHER\n#endif\n")
+    named = made(source, "-DD=3", "-DCKGEN_OTHER=1")
+    assert named != first and made(source, "-DCKGEN_OTHER=1", "-DD=3") == named
+    others = [made(source, "-DD=3"), made(source, "-DD=3", "-DCKGEN_OTHER=2")]
+    assert len({first, named, *others}) == 4
+
+
 def test_a_compiler_that_fails_is_asked_again(source: Path) -> None:
     for _ in range(2):
         with pytest.raises(Failed, match="was not declared") as raised:

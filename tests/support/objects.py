@@ -2,7 +2,8 @@
 
 The libraries that tests link differ in an instance, or in a header with a planted bug, and seldom in the runtime. An
 object is reused if the compiler, its options, the source and every header it read are equal to the byte and the include
-folders have headers of the same names: a new header might shadow one that was read.
+folders have headers of the same names: a new header might shadow one that was read. Macros of ckgen that neither source
+nor headers name may differ.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+_MACRO = re.compile(r"-D(CKGEN_\w+)(?:=.*)?")
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "test-objects"
 _KEPT_SECONDS = 7 * 24 * 3600
 
@@ -47,19 +51,24 @@ def compiled(
     inputs, outputs or include folders. Raise Failed."""
     folder = folder or FOLDER
     roots = (source.parent, *include)
-    place = folder / _key(compiler, source, options, include)
+    macros = {match[1]: match[0] for match in map(_MACRO.fullmatch, options) if match}
+    place = folder / _key(compiler, source, [option for option in options if not _MACRO.fullmatch(option)], include)
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         records = sorted(place.glob("*.json"))
         for record in records:
-            headers = [(roots[root] / name, digest) for root, name, digest in json.loads(record.read_text())]
-            if all(_digest(path) == digest for path, digest in headers):
+            defined, rows = json.loads(record.read_text())
+            headers = [(roots[root] / name, digest) for root, name, digest in rows]
+            differ = {name for name in {*macros, *defined} if macros.get(name) != defined.get(name)}
+            if all(_digest(path) == digest for path, digest in headers) and not _named(
+                differ, [source, *(path for path, _ in headers)]
+            ):
                 os.utime(place)
                 return Object(record.with_suffix(".o"), tuple(path for path, _ in headers))
         made = _compile(compiler, source, options, include, place / f"{len(records)}.o")
         rows = [(*_below(path, roots), _digest(path)) for path in made.headers]
-        made.path.with_suffix(".json").write_text(json.dumps(rows))
+        made.path.with_suffix(".json").write_text(json.dumps([macros, rows]))
     _forget_old(folder)
     return made
 
@@ -69,7 +78,21 @@ def _key(compiler: str, source: Path, options: Sequence[str], include: Sequence[
     about = program.stat()
     names = [sorted(path.relative_to(root).as_posix() for path in root.rglob("*.h*")) for root in include]
     said = (str(program), about.st_size, about.st_mtime_ns, list(options), source.name, _digest(source), names)
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+    native = _native(compiler) if "-march=native" in options else ""
+    return hashlib.sha256(json.dumps((*said, native)).encode()).hexdigest()[:32]
+
+
+@lru_cache
+def _native(compiler: str) -> str:
+    """The processor for which ``compiler`` compiles with -march=native, in its own options."""
+    command = (compiler, "-march=native", "-###", "-x", "c++", "-fsyntax-only", os.devnull)
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    return " ".join(word for word in said.split() if word.startswith(("-m", "l1", "l2", "--param")))
+
+
+def _named(macros: set[str], files: Sequence[Path]) -> bool:
+    """True if one of the files names one of the macros."""
+    return bool(macros) and any(name.encode() in text for text in map(Path.read_bytes, files) for name in macros)
 
 
 def _digest(path: Path) -> str:

@@ -22,11 +22,9 @@ from ckgen.library.library import Library
 from ckgen.problems.sets import NamedProblem
 from ckgen.verify.plan import Plan, make_plan
 from ckgen.verify.smoke import OK, Row, run_plan
-from tests.support.cxx import link
-from tests.support.sweep.compile import write_tree
+from tests.support.cxx import link, write_tree
 from tests.support.sweep.random_instances import random_instances
 
-_FLAGS = ("-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-DCKGEN_HAS_AMD_ONLY=1", "-w")
 # gfx950 stores tiles by rows in LDS; gfx1201 and NVIDIA exchange values among half as many lanes. Family wmma has the
 # fragments of gfx11 except on gfx1201.
 LIKE = {
@@ -84,8 +82,8 @@ def run(seed: int, count: int, like: str = "gfx942", others: Sequence[Instance] 
     expansion = random_instances(seed, count)
     instances = imitated((*expansion.instances, *others), like)
     with tempfile.TemporaryDirectory() as folder:
-        tree = write_tree(replace(expansion, instances=instances), Path(folder))
-        library = Library(link(Path(folder), tree, (*_FLAGS, *LIKE[like])))
+        tree = write_tree(Path(folder), instances, expansion.spec.own_functions)
+        library = Library(link(Path(folder), tree, LIKE[like]))
         rows = run_plan(library, plan_of(library, instances), seed=seed)
         return [row if row.problem != "-" else replace(row, verdict=_refusals(library, row)) for row in rows]
 
