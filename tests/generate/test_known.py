@@ -45,7 +45,7 @@ class Project:
 
     def __init__(self, folder: Path, code: Path) -> None:
         self.home, self.cache, self.tool, self.code = folder / "project", folder / "cache", PACKAGE.parent, code
-        self.home.mkdir()
+        self.home.mkdir(exist_ok=True)
         self.spec = self.home / "instances.yaml"
         self.spec.write_text(SPEC, encoding="utf-8")
         self.out = self.home / "generated"
@@ -89,13 +89,20 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("code")
 
 
-@pytest.fixture
-def project(tmp_path: Path, code: Path) -> Project:
-    """A project whose tree is generated and known."""
-    project = Project(tmp_path, code)
-    status, said, how = project.run("generate")
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory, code: Path) -> Path:
+    """The folder of a project whose tree is generated and known."""
+    folder = tmp_path_factory.mktemp("generated")
+    status, said, how = Project(folder, code).run("generate")
     assert (status, how) == (0, RENDERED) and "2 instances" in said
-    return project
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, code: Path, generated: Path) -> Project:
+    """A copy of that project, with its cache."""
+    shutil.copytree(generated, tmp_path, dirs_exist_ok=True)
+    return Project(tmp_path, code)
 
 
 def test_a_second_run_renders_nothing_and_touches_nothing(project: Project) -> None:
