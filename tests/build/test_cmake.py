@@ -245,13 +245,14 @@ def test_amd_client_with_another_compiler(installed: Installed, tmp_path: Path) 
     assert output_of(tmp_path / "client" / "count_instances") == "amd 1\n"
 
 
-def test_examples_build_against_an_installed_library(installed: Installed, tmp_path: Path) -> None:
-    cmake("-S", ROOT / "examples", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={installed.prefix}")
-    cmake("--build", tmp_path)
-    program = tmp_path / "grouped_conv_bwd_weight_xdl"
+def test_examples_build_against_an_installed_library(installed: Installed) -> None:
+    folder = installed.prefix.parent / "examples"  # as in the tests below: ccache compares relative paths
+    cmake("-S", ROOT / "examples", "-B", folder, f"-DCMAKE_PREFIX_PATH={installed.prefix}")
+    cmake("--build", folder)
+    program = folder / "grouped_conv_bwd_weight_xdl"
     done = subprocess.run([program, "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "usage: grouped_conv_bwd_weight_xdl" in done.stdout + done.stderr
-    client = tmp_path / "grouped_conv3d_bwd_weight_fp16_comp_bf8_fp8"
+    client = folder / "grouped_conv3d_bwd_weight_fp16_comp_bf8_fp8"
     without = subprocess.run([client], capture_output=True, text=True, check=False)
     assert without.returncode == 1 and "the library has no instance for this program's layout" in without.stderr
 
