@@ -1,6 +1,8 @@
 # On a fresh machine: `make demo` and `make test`. Everything lives in .venv/ and build/.
 READY := .venv/.ready
 RUN := . scripts/environment.sh &&
+# Every core has a worker: threads of numpy's products would only wait for cores.
+TEST := $(RUN) OPENBLAS_NUM_THREADS=1 python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 ARCHS :=
 
 .PHONY: help demo test test-gate test-all lint format generate check isa build smoke docs docs-site bench clean
@@ -16,14 +18,14 @@ demo: $(READY) ## generate, build for the host and for AMD, prove the instances 
 	@$(RUN) scripts/demo.sh
 
 test: $(READY) ## the quick tests, in 10 minutes: all that compiles nothing, and proofs of a library of set quick
-	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "quick or not compiles"
+	@$(TEST) -m "quick or not compiles"
 
 test-gate: $(READY) ## all tests but sweeps (further cases of other tests); machine code of set quick on the emulator
-	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not sweep"
+	@$(TEST) -m "not sweep"
 	@$(RUN) ckgen smoke --platform amd --emulate --set quick --brief
 
 test-all: $(READY) ## every test, and the machine code of set ci for five AMD architectures on the emulator
-	@$(RUN) python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
+	@$(TEST)
 	@$(RUN) ckgen smoke --platform amd --emulate --set ci --brief
 	@$(RUN) python scripts/emulator_table.py --check --collect build/ci/emulated
 

@@ -170,7 +170,7 @@ def test_class_template_with_d_tensors_on_random_problems(programs: Path) -> Non
     [
         ("class_templates", 5),
         pytest.param("other_class_templates", 17, marks=pytest.mark.sweep),
-        ("fused_class_templates", 12),
+        pytest.param("fused_class_templates", 12, marks=pytest.mark.sweep),
     ],
 )
 def test_class_templates_compile_with_hipcc(

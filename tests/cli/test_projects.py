@@ -17,6 +17,7 @@ import yaml
 
 from ckgen.cli import main
 from ckgen.cli.init import SERVICES, TEMPLATES
+from tests.support.sweep.sampled import chosen
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_COMPILER = ("validate", "check")
@@ -84,7 +85,7 @@ def test_a_new_project_is_valid_and_up_to_date(
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("template", chosen(TEMPLATES, ("bwd_weight", "bwd_data", "fusion")))  # docs/pytorch.md: torch
 def test_a_new_project_passes_its_workflow(template: str, tmp_path: Path, environment: dict[str, str]) -> None:
     folder = project(tmp_path / "new", template)
     for name, script in steps_of(folder, "github"):
