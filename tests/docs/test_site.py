@@ -122,7 +122,7 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path, environment: dict[s
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("page", chosen(BUILDING, ("first_library", "pytorch")))
+@pytest.mark.parametrize("page", chosen(BUILDING, ("pytorch",)))
 def test_a_page_that_builds_does_what_it_says(page: str, tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "page").mkdir()
     run_page(page, tmp_path / "page", environment)
