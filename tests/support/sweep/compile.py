@@ -26,11 +26,12 @@ from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
 from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from ckgen.instance.instance import Instance
+from ckgen.operations.operation import OPERATIONS
 from ckgen.spec.expand import Expansion
 from tests.support.sweep.random_instances import random_instances
 
 HOST = "host"
-_SHARD = 12  # instances per translation unit
+_SHARD = 24  # instances per translation unit
 _HOST_FLAGS = (
     *("-std=c++17", "-DCKGEN_PLATFORM_HOST=1", "-DCKGEN_HAS_SM_90A=1", "-DCKGEN_HAS_AMD_ONLY=1"),
     *("-x", "c++"),
@@ -80,9 +81,11 @@ def _shards(expansion: Expansion, tree: Path, archs: Sequence[str]) -> Iterator[
     sources = {path.stem: path for path in (tree / "src").glob("*/*/grouped_conv*.cpp")}
     for arch in archs:
         everywhere = arch == HOST or arch in NVIDIA_ARCHES  # except instances for sm_90a only
-        own = [sources[i.name] for i in expansion.instances if arch in i.archs or (everywhere and _is_built(i, arch))]
-        for first in range(0, len(own), _SHARD):
-            yield arch, own[first : first + _SHARD]
+        built = [i for i in expansion.instances if arch in i.archs or (everywhere and _is_built(i, arch))]
+        for operation in OPERATIONS:  # headers of two operations have helpers of the same names
+            own = [sources[i.name] for i in built if i.operation == operation]
+            for first in range(0, len(own), _SHARD):
+                yield arch, own[first : first + _SHARD]
 
 
 def _is_built(instance: Instance, arch: str) -> bool:
