@@ -40,8 +40,8 @@ WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vect
 WeightCopyArgs weight_transposition_args(const Problem& problem, int elem_bytes, int64 least_taps = 0);
 // The same of packed rows of `row` elements in pieces, each to a row of `pitch` elements.
 WeightCopyArgs weight_row_copy_args(const Problem& problem, int elem_bytes, int64 row, int64 piece, int pitch);
-// True if a copy with pointers only makes the weight's rows longer, which load/repack.hpp does with vectors of 16 bytes;
-// its arguments for that.
+// True if a copy with pointers only makes the weight's rows longer, which load/repack.hpp does with vectors of 16
+// bytes; its arguments for that.
 bool is_repack(const WeightCopyArgs& args);
 RepackArgs as_repack(const WeightCopyArgs& args);
 // Workgroups of that copy.
