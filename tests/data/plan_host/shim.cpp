@@ -125,7 +125,8 @@ void reduce(const float* partial, void* wei, int64_t elements, int splits) {
 void repack(const char* source, char* target, int64_t bytes, int64_t positions, int groups, int columns, int pitch,
             int64_t position_stride, int64_t group_stride) {
     ckgen::tensor_operation::device::repack(
-        {source, target, bytes, positions, position_stride, group_stride, groups, columns, pitch}, nullptr);
+        {source, target, bytes, positions, position_stride, group_stride, groups, columns, pitch}, "output",
+        "copy of the output", nullptr);
 }
 
 const char* reason(const ckgen_problem* problem, const int* tile) {
