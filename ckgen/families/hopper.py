@@ -27,6 +27,7 @@ from ckgen.families.bulk_copy import (
     in_units,
     reads_units,
 )
+from ckgen.families.counts import ceil_div
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
@@ -145,10 +146,11 @@ class Hopper(BulkCopy):
             return False
         row = problem.c * instance.elem_bytes
         elements = problem.groups * problem.k * prod(problem.filter)
-        loads = elements * -(-problem.batch * prod(problem.output) // instance.m_per_block) * -(-row // 128)
-        bytes_ = 2 * elements * row
-        saved = 0 if row % 128 == 0 else 4.5 * loads if row % 32 == 0 else 16 * loads  # picoseconds
-        return saved > 2.5e6 + 0.4 * bytes_ and bytes_ < 2e9
+        tiles = ceil_div(problem.batch * prod(problem.output), instance.m_per_block)
+        loads = elements * tiles * ceil_div(row, ROW_BYTES)
+        moved = 2 * elements * row
+        saved = 0 if row % ROW_BYTES == 0 else 4.5 * loads if row % 32 == 0 else 16 * loads  # picoseconds
+        return saved > 2.5e6 + 0.4 * moved and moved < 2e9
 
     def pace(self, instance: Fields) -> float:
         """1, or more where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost."""

@@ -67,8 +67,8 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
     tile, sizes = family.coverage(instance), instance.extents(seen)
     written, read = problem.elements(operation.written), [problem.elements(name) for name in operation.read]
     image = map(max, problem.input, problem.output)
-    copied = copied_tensors(instance, problem)
     aligned = family.aligns_weight(instance, problem)
+    copied = _copied(instance, problem, aligned)
     return {
         "copies": len(copied),
         "copied": 2 * sum(map(problem.elements, copied)) * instance.elem_bytes,
@@ -90,15 +90,12 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
     }
 
 
-def copied_tensors(instance: Instance, problem: ConvProblem) -> list[TensorName]:
-    """The tensors that kernels before the main one copy."""
-    family = FAMILIES[instance.family]
-    of_output, of_weight = family.copied_units(instance)
-    if family.aligns_weight(instance, problem):
-        of_weight = -1
+def _copied(instance: Instance, problem: ConvProblem, aligned: bool) -> list[TensorName]:
+    """The tensors that kernels before the main one copy; ``aligned``: the weight, because of its rows."""
+    of_output, of_weight = FAMILIES[instance.family].copied_units(instance)
     rows: tuple[tuple[TensorName, int, int], ...] = (
         ("out", of_output, problem.groups * problem.k),
-        ("wei", of_weight, problem.c),
+        ("wei", -1 if aligned else of_weight, problem.c),
     )
     return [name for name, unit, row in rows if unit < 0 or (unit > 0 and row % unit)]
 
