@@ -11,12 +11,16 @@ from ckgen.families.halo import HALO
 from ckgen.families.hopper import STATIONARY, WAVELET_TMA
 from ckgen.families.mfma import TWO_STAGE, WAVELET, XDL
 from ckgen.families.rule import Rule
+from ckgen.families.streaming import STREAMING
 from ckgen.families.wmma import WMMA
 from ckgen.operations.operation import OPERATIONS
 
 FAMILIES: dict[str, Family] = {
     family.name: family
-    for family in (XDL, TWO_STAGE, WAVELET, WMMA, DL, WAVELET_TMA, STATIONARY, COL2IM, HALO, DEPTHWISE, DEPTHWISE_TMA)
+    for family in (
+        *(XDL, TWO_STAGE, WAVELET, WMMA, DL),
+        *(WAVELET_TMA, STATIONARY, COL2IM, STREAMING, HALO, DEPTHWISE, DEPTHWISE_TMA),
+    )
 }
 RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))
 DERIVED_NAMES: tuple[str, ...] = tuple(

@@ -35,7 +35,7 @@ from ckgen.text.source import Document
 
 MAX_INSTANCES = 40_000
 MAX_TESTS = 2_000_000  # of combinations against exclude entries, and of members against sets
-MAX_FILTER_TESTS = 6_000_000  # of instances against the filters of sets
+MAX_FILTER_TESTS = 8_000_000  # of instances against the filters of sets
 _PATTERN = 400  # tests of an instance that take as long as reading one filter
 
 

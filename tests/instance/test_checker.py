@@ -45,6 +45,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["tma_bwd_data_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["col2im_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["streaming_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_bwd_data_base"]), ("sm_90a",)) == []
@@ -128,8 +129,8 @@ def test_cpp_conditions() -> None:
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     mfma, wmma, dl, tma, halo, depthwise, depthwise_tma, bwd_data, *more = rule_sets()
-    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, col2im, halo_bwd_data, depthwise_bwd_data, *more = more
-    (depthwise_tma_bwd_data,) = more
+    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, col2im, streaming, halo_bwd_data, *more = more
+    depthwise_bwd_data, depthwise_tma_bwd_data = more
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
     of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
     assert {rule.id for rule in (*bwd_data.rules, *bwd_data.arch_rules)} == of_bwd_data
@@ -152,6 +153,8 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
         "tma-data-vectors",
         "tma-exchange",
     }
+    of_streaming = {rule.id for rule in RULES if FAMILIES["streaming"].has_rule(rule, BWD_DATA)}
+    assert {rule.id for rule in (*streaming.rules, *streaming.arch_rules)} == of_streaming
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
     of_halo = {rule.id for rule in RULES if FAMILIES["halo"].has_rule(rule, BWD_WEIGHT)}

@@ -12,7 +12,7 @@ from ckgen.families.registry import FAMILIES
 from ckgen.generate.command import GenerateCommand
 from ckgen.generate.inputs import load_context
 from ckgen.generate.render import render_tree
-from ckgen.hardware.archs import find_arch, find_atom, find_warpgroup_atom
+from ckgen.hardware.archs import find_arch
 from ckgen.instance.derived_cpp import to_cpp
 from ckgen.instance.instance import Instance, derived
 from ckgen.instance.rules_cpp import CppRule, cpp_conditions, rule_sets
@@ -131,9 +131,8 @@ def test_header_refuses_what_the_generator_refuses(include: Path, rule: CppRule)
     prefix = prefix_of(instance)
     if rule.scope == "arch":
         arch = EXAMPLES["rules"][rule.id]["arch"]
-        tma = instance.uses_tma
-        atom = find_warpgroup_atom(arch, instance.dtype) if tma else find_atom(arch, instance.dtype, instance.m_per_xdl)
-        target = f"{find_arch(arch).lds_limit}, {str(atom is not None).lower()}"
+        has_atom = FAMILIES[instance.family].has_atom(instance, arch)
+        target = f"{find_arch(arch).lds_limit}, {str(has_atom).lower()}"
         text += f"template struct ckgen::{prefix}ArchRules<{derived_of(instance, 'C')}, {target}>;"
     else:
         text += f"template struct ckgen::{prefix}Rules<{derived_of(instance, 'C')}>;"

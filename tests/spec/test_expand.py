@@ -121,7 +121,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     default += 3 * (3 + 1 + 2 + 3) + 3 + 3 + 2 + 2 + 2  # narrow tiles of other cells, wide ones in three dimensions
     default += 9 * 3 + 3 + 9 * 4 + 2 * 6  # tiles of backward data with channels first, with a copy and without
     default += 3 + 1 + 2 + 2  # depthwise, few and odd channels of other dimensions, groups of 48 to 64 channels
-    quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4 + 1 + 2 + 1 + 1 + 1
+    quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4 + 1 + 2 + 1 + 1 + 1 + 2
     ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 6 + 2 + 4 + 4 + 13 + 9
     chosen = {"default": default, "quick": quick, "ci": ci, "hopper": weight_tma + 15 + hopper}
     chosen |= {"types": types, "rdna": rdna, "ck_rows": ck_rows + wmma_rows}
@@ -154,6 +154,10 @@ def test_the_sizes_of_the_catalogue() -> None:
     full += col2im
     chosen["torch"] += col2im
     chosen["hopper"] += col2im
+    streaming = 2 * (5 + 2 * 2 + 7 + 2 * 3)  # 1x1 filters, channels last and first, in two dimensions and others
+    full += streaming
+    chosen["torch"] += streaming
+    chosen["hopper"] += streaming
     few_tf32, merged_tf32 = 2 * (2 + 5), 4 + 2  # narrow tiles of inputs; merged groups of weights and inputs
     full += few_tf32 + merged_tf32
     narrow += few_tf32

@@ -56,10 +56,14 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8",
+    "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4",
+    "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1",
+    "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4",
+    "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1",
@@ -407,10 +411,14 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8,
+    grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4,
+    grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1,
+    grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4,
+    grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w0x2_xdl32_v8x8x8_s1,
@@ -5074,6 +5082,726 @@ const MeasuredProblem problems[] = {
     // G1 N16 K512 C128 5x1 on 304x3 s3x1 p2x0
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", false, 2, 1, 16, 512, 128, {5, 1}, {304, 3}, {3, 1}, {1, 1}, {2, 0}, {2, 0}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 73.6f},
+    }},
+    // G1 N16 K40 C120 1x1 on 100x168 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 40, 120, {1, 1}, {100, 168}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 221.5f},
+    }},
+    // G1 N32 K8 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 8, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 51.9f},
+    }},
+    // G1 N2 K12 C256 1x1 on 10x10 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 12, 256, {1, 1}, {10, 10}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.7f},
+    }},
+    // G1 N32 K100 C80 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 100, 80, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 9.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 12.5f},
+    }},
+    // G1 N16 K64 C16 1x1 on 240x240 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 64, 16, {1, 1}, {240, 240}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, 1, 68.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 148.0f},
+    }},
+    // G1 N32 K128 C10 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 128, 10, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 31.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 53.9f},
+    }},
+    // G1 N128 K64 C32 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 32, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 136.1f},
+    }},
+    // G1 N2 K12 C256 1x1 on 13x21 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 12, 256, {1, 1}, {13, 21}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 5.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 8.2f},
+    }},
+    // G1 N32 K60 C40 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 60, 40, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 1, 14.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 22.0f},
+    }},
+    // G1 N128 K64 C64 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 64, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 61.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 163.4f},
+    }},
+    // G1 N128 K48 C192 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 48, 192, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 480.5f},
+    }},
+    // G1 N32 K48 C16 1x1 on 144x144 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 48, 16, {1, 1}, {144, 144}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 98.9f},
+    }},
+    // G1 N32 K128 C64 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 128, 64, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 33.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 67.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 73.9f},
+    }},
+    // G1 N64 K96 C48 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 96, 48, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 124.2f},
+    }},
+    // G1 N128 K64 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, 1, 112.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 247.3f},
+    }},
+    // G1 N2 K40 C120 1x1 on 80x80 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 40, 120, {1, 1}, {80, 80}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 16.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.1f},
+    }},
+    // G1 N16 K240 C40 1x1 on 64x128 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 240, 40, {1, 1}, {64, 128}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 48.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 102.4f},
+    }},
+    // G1 N128 K100 C80 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 100, 80, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 45.2f},
+    }},
+    // G1 N128 K240 C40 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 240, 40, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 18.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 29.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 38.2f},
+    }},
+    // G1 N32 K128 C72 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 128, 72, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 12.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.5f},
+    }},
+    // G1 N128 K32 C144 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 32, 144, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 60.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 175.7f},
+    }},
+    // G1 N128 K96 C48 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 96, 48, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 71.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 186.5f},
+    }},
+    // G1 N32 K24 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 24, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, 1, 25.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 50.5f},
+    }},
+    // G1 N128 K80 C40 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 80, 40, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 10.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.9f},
+    }},
+    // G1 N4 K64 C64 1x1 on 120x120 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 4, 64, 64, {1, 1}, {120, 120}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 26.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 28.5f},
+    }},
+    // G1 N128 K192 C32 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 192, 32, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, 1, 40.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 57.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 107.0f},
+    }},
+    // G1 N2 K12 C256 1x1 on 40x40 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 2, 12, 256, {1, 1}, {40, 40}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.7f},
+    }},
+    // G1 N128 K64 C128 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 128, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 34.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 83.4f},
+    }},
+    // G1 N16 K24 C64 1x1 on 200x336 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 24, 64, {1, 1}, {200, 336}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 120.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 381.2f},
+    }},
+    // G1 N16 K64 C16 1x1 on 400x672 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 64, 16, {1, 1}, {400, 672}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, 1, 285.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 630.8f},
+    }},
+    // G1 N32 K16 C32 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 16, 32, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 96.6f},
+    }},
+    // G1 N32 K12 C72 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 12, 72, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 63.2f},
+    }},
+    // G1 N32 K128 C18 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 128, 18, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 46.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 89.1f},
+    }},
+    // G1 N32 K18 C36 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 18, 36, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 14.2f},
+    }},
+    // G1 N16 K16 C16 1x1 on 400x672 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 16, 16, {1, 1}, {400, 672}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 499.4f},
+    }},
+    // G1 N64 K24 C192 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 24, 192, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 89.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 277.6f},
+    }},
+    // G1 N32 K128 C32 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 128, 32, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m8, 1, 30.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 46.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 87.7f},
+    }},
+    // G1 N128 K128 C10 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 128, 10, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 163.2f},
+    }},
+    // G1 N8 K64 C64 1x1 on 128x128 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 64, 64, {1, 1}, {128, 128}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 25.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 57.5f},
+    }},
+    // G1 N128 K64 C64 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 64, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 96.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 271.1f},
+    }},
+    // G1 N128 K50 C228 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 50, 228, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 269.7f},
+    }},
+    // G1 N4 K64 C128 1x1 on 152x152 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 4, 64, 128, {1, 1}, {152, 152}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 32.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 77.1f},
+    }},
+    // G1 N32 K48 C192 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 48, 192, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 200.5f},
+    }},
+    // G1 N32 K64 C128 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 128, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 11.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 24.6f},
+    }},
+    // G1 N32 K92 C80 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 92, 80, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 16.3f},
+    }},
+    // G1 N32 K80 C480 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 80, 480, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 26.3f},
+    }},
+    // G1 N32 K117 C636 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 117, 636, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 37.1f},
+    }},
+    // G1 N16 K128 C128 1x1 on 148x148 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 16, 128, 128, {1, 1}, {148, 148}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 131.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 362.6f},
+    }},
+    // G1 N128 K128 C416 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 128, 416, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 38.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 93.7f},
+    }},
+    // G1 N128 K64 C256 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 256, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 217.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 629.5f},
+    }},
+    // G1 N32 K195 C96 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 195, 96, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 133.2f},
+    }},
+    // G1 N32 K480 C160 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 480, 160, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1, 2, 14.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 2, 17.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 3, 19.3f},
+    }},
+    // G1 N32 K256 C224 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 256, 224, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 52.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 129.8f},
+    }},
+    // G1 N128 K128 C448 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 128, 448, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 128.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 360.0f},
+    }},
+    // G1 N128 K672 C112 1x1 on 9x9 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 672, 112, {1, 1}, {9, 9}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 47.0f},
+    }},
+    // G1 N32 K80 C200 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 80, 200, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 18.0f},
+    }},
+    // G1 N32 K80 C960 1x1 on 9x9 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 80, 960, {1, 1}, {9, 9}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 11.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1, 1, 22.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 23.5f},
+    }},
+    // G1 N32 K64 C192 1x1 on 53x53 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 192, {1, 1}, {53, 53}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 43.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 110.5f},
+    }},
+    // G1 N32 K384 C96 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 384, 96, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 1, 88.3f},
+    }},
+    // G1 N128 K256 C144 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 256, 144, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 1, 313.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x64x32_w0x1_xdl32_v1x1x1_s1, 1, 888.6f},
+    }},
+    // G1 N32 K8 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 8, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 48.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, 1, 54.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, 1, 54.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 66.9f},
+    }},
+    // G1 N2 K12 C256 1x1 on 10x10 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 2, 12, 256, {1, 1}, {10, 10}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 6.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 7.9f},
+    }},
+    // G1 N32 K100 C80 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 100, 80, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 11.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 11.7f},
+    }},
+    // G1 N16 K64 C16 1x1 on 240x240 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 64, 16, {1, 1}, {240, 240}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 124.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, 1, 140.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, 1, 142.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 161.4f},
+    }},
+    // G1 N32 K128 C10 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 10, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 36.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, 1, 37.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 41.8f},
+    }},
+    // G1 N128 K64 C32 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 64, 32, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 79.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, 1, 93.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, 1, 103.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 105.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 135.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 138.3f},
+    }},
+    // G1 N32 K60 C40 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 60, 40, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 13.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 17.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 18.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 21.0f},
+    }},
+    // G1 N128 K64 C64 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 64, 64, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 87.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 122.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 150.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 167.3f},
+    }},
+    // G1 N128 K48 C192 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 48, 192, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 241.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 325.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 433.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 499.5f},
+    }},
+    // G1 N32 K48 C16 1x1 on 144x144 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 48, 16, {1, 1}, {144, 144}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 92.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, 1, 101.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, 1, 102.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 118.9f},
+    }},
+    // G1 N32 K128 C64 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 64, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 43.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 56.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 63.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 69.1f},
+    }},
+    // G1 N64 K96 C48 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 96, 48, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 65.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 92.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 105.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 118.3f},
+    }},
+    // G1 N128 K64 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 64, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 212.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m4, 1, 240.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, 1, 244.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 276.4f},
+    }},
+    // G1 N2 K40 C120 1x1 on 80x80 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 2, 40, 120, {1, 1}, {80, 80}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 11.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 11.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 15.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 17.1f},
+    }},
+    // G1 N16 K240 C40 1x1 on 64x128 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 240, 40, {1, 1}, {64, 128}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 59.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 78.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 84.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 91.1f},
+    }},
+    // G1 N128 K100 C80 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 100, 80, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 38.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 38.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 43.7f},
+    }},
+    // G1 N128 K240 C40 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 240, 40, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 31.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 34.1f},
+    }},
+    // G1 N32 K128 C72 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 72, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 15.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 16.6f},
+    }},
+    // G1 N128 K32 C144 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 32, 144, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 82.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 108.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 143.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 170.4f},
+    }},
+    // G1 N128 K96 C48 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 96, 48, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 97.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 137.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 157.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 176.8f},
+    }},
+    // G1 N32 K24 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 24, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 45.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, 1, 54.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 62.9f},
+    }},
+    // G1 N128 K80 C40 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 80, 40, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 15.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 15.8f},
+    }},
+    // G1 N4 K64 C64 1x1 on 120x120 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 4, 64, 64, {1, 1}, {120, 120}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 17.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 21.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 25.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 28.2f},
+    }},
+    // G1 N128 K192 C32 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 192, 32, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 58.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, 1, 61.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, 1, 73.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 80.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 86.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 93.2f},
+    }},
+    // G1 N2 K12 C256 1x1 on 40x40 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 2, 12, 256, {1, 1}, {40, 40}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 7.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 7.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 8.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 10.0f},
+    }},
+    // G1 N128 K64 C128 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 64, 128, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 43.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 48.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 74.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 82.9f},
+    }},
+    // G1 N16 K24 C64 1x1 on 200x336 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 24, 64, {1, 1}, {200, 336}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 188.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 269.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 345.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 389.1f},
+    }},
+    // G1 N16 K64 C16 1x1 on 400x672 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 64, 16, {1, 1}, {400, 672}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 558.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, 1, 628.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, 1, 639.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 726.9f},
+    }},
+    // G1 N32 K16 C32 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 16, 32, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 72.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, 1, 82.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4, 1, 91.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 94.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 115.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 127.9f},
+    }},
+    // G1 N32 K12 C72 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 12, 72, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 31.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 35.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 59.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, 1, 64.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m4, 1, 67.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 69.8f},
+    }},
+    // G1 N32 K128 C18 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 18, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m4, 1, 60.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 62.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 69.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 74.2f},
+    }},
+    // G1 N32 K18 C36 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 18, 36, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 8.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x8_s1, 1, 10.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 12.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 12.8f},
+    }},
+    // G1 N16 K16 C16 1x1 on 400x672 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 16, 16, {1, 1}, {400, 672}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 464.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v4x4x1_s1_m8, 1, 539.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x16x32_w0x2_xdl16_v4x1x1_s1_m8, 1, 541.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 653.7f},
+    }},
+    // G1 N64 K24 C192 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 24, 192, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 139.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 185.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 247.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 282.6f},
+    }},
+    // G1 N32 K128 C32 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 32, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 47.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, 1, 51.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, 1, 60.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x8_s1, 1, 63.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 71.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 76.1f},
+    }},
+    // G1 N32 K80 C480 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 80, 480, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 24.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 26.7f},
+    }},
+    // G1 N32 K117 C636 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 117, 636, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 33.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 36.6f},
+    }},
+    // G1 N16 K128 C128 1x1 on 148x148 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 128, 128, {1, 1}, {148, 148}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 189.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 194.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 292.8f},
+    }},
+    // G1 N128 K128 C416 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 128, 416, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 73.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 78.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 86.8f},
+    }},
+    // G1 N128 K64 C256 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 64, 256, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 322.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 352.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 551.6f},
+    }},
+    // G1 N32 K195 C96 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 195, 96, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 65.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 71.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, 1, 105.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 105.4f},
+    }},
+    // G1 N32 K256 C224 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 256, 224, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 60.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 63.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 95.8f},
+    }},
+    // G1 N128 K128 C448 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 128, 448, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 186.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 202.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 299.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 325.0f},
+    }},
+    // G1 N32 K80 C200 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 80, 200, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 15.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, 1, 17.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, 1, 18.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 18.8f},
+    }},
+    // G1 N32 K384 C96 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 384, 96, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 45.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 47.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, 1, 64.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 67.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 71.7f},
+    }},
+    // G1 N128 K256 C144 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 256, 144, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 468.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 551.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 689.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, 1, 691.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 737.5f},
+    }},
+    // G1 N128 K80 C200 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 80, 200, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 37.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 42.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 48.1f},
+    }},
+    // G1 N4 K128 C512 1x1 on 64x128 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 4, 128, 512, {1, 1}, {64, 128}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 71.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 77.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 117.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 118.0f},
+    }},
+    // G1 N32 K128 C288 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 288, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 37.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 43.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 57.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 63.9f},
+    }},
+    // G1 N32 K112 C224 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 112, 224, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 42.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 47.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 74.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 78.7f},
+    }},
+    // G1 N16 K200 C80 1x1 on 32x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 200, 80, {1, 1}, {32, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 22.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 25.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 40.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, 1, 42.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 44.5f},
+    }},
+    // G1 N32 K128 C128 1x1 on 32x32 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 128, {1, 1}, {32, 32}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 23.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 24.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 32.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 35.8f},
+    }},
+    // G1 N128 K96 C384 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 96, 384, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 218.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 235.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 373.1f},
+    }},
+    // G1 N16 K64 C256 1x1 on 128x256 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 64, 256, {1, 1}, {128, 256}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 419.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 512.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 715.9f},
+    }},
+    // G1 N32 K32 C528 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 32, 528, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 34.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 39.2f},
+    }},
+    // G1 N128 K96 C384 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 96, 384, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 555.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 592.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 887.6f},
+    }},
+    // G1 N8 K256 C128 1x1 on 65x120 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 8, 256, 128, {1, 1}, {65, 120}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 51.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 54.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 81.1f},
+    }},
+    // G1 N32 K256 C144 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 256, 144, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 197.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 232.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 290.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, 1, 291.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 310.6f},
+    }},
+    // G1 N16 K184 C80 1x1 on 30x30 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 184, 80, {1, 1}, {30, 30}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 19.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 20.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, 1, 21.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x1x1_s1_m8, 1, 22.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 23.0f},
+    }},
+    // G1 N32 K128 C416 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 416, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 79.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 86.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 125.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 138.6f},
+    }},
+    // G1 N32 K95 C504 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 95, 504, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 37.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 41.8f},
+    }},
+    // G1 N32 K128 C192 1x1 on 18x18 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 192, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 18.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 19.9f},
+    }},
+    // G1 N128 K570 C95 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 570, 95, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 56.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 58.9f},
+    }},
+    // G1 N32 K128 C160 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 160, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x4x8_s1, 1, 84.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 103.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 129.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m8, 1, 134.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 142.6f},
+    }},
+    // G1 N32 K192 C240 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 192, 240, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x8_s1, 1, 33.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 36.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 55.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 58.9f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {

@@ -76,6 +76,7 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.written = real(c), n.compulsory = real((a + b) * i.elem_bytes + c * i.c_bytes),
     n.a_bytes = real(a * i.elem_bytes);
     n.a_lines = breaks_lines(i, p, roles.a), n.b_lines = breaks_lines(i, p, roles.b);
+    n.parted = i.wei_unit != 0 && last_of(i.layout) != 'K' ? n.a_lines : 0.;
     n.positions = real(p.product(
         p.batch, [&](int d) { return own.tap_channels > 0 ? p.input[d] : std::max(p.input[d], p.output(d)); }));
     n.passes = real(passes(i, own, p));

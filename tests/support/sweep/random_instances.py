@@ -106,8 +106,8 @@ def _draw(kind: Kind, rng: random.Random) -> dict[str, Any]:
     if FAMILIES[kind.family].uses_tma:
         _draw_copy_family(kind, rng, values)
         return values
-    if kind.family == "depthwise":
-        _draw_depthwise(rng, values)
+    if kind.family in _OWN_DRAWS:
+        _OWN_DRAWS[kind.family](rng, values)
         return values
     values["conv_spec"] = rng.choice(tuple(CONV_SPECS))
     tile: dict[str, Any] = {"m_per_block": rng.choice(_EXTENTS), "n_per_block": rng.choice(_EXTENTS)}
@@ -161,6 +161,22 @@ def _draw_depthwise(rng: random.Random, values: dict[str, Any]) -> None:
         values["stages"] = rng.randint(1, 5)
     if rng.random() < 0.7:
         values["vector"] = {"a": rng.choice((1, 2, 4, 8)), "b": 1, "c": 1}
+
+
+def _draw_streaming(rng: random.Random, values: dict[str, Any]) -> None:
+    values["conv_spec"] = "Filter1x1Stride1Pad0"
+    values["block_size"] = rng.choice((64, 128, 256))
+    values["tile"] = {"m_per_block": rng.choice(_EXTENTS), "n_per_block": rng.choice(_EXTENTS)}
+    if rng.random() < 0.7:
+        values["tile"]["k_per_block"] = rng.choice((16, 32, 48, 64, 128))
+    if rng.random() < 0.5:
+        values["stages"] = rng.randint(1, 12)
+    if rng.random() < 0.7:
+        width = rng.choice((2, 4, 8))
+        values["vector"] = {"a": width, "b": rng.choice((1, 2, 4, 8)), "c": rng.choice((width, width, 2, 4, 8))}
+
+
+_OWN_DRAWS = {"depthwise": _draw_depthwise, "streaming": _draw_streaming}
 
 
 def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) -> None:

@@ -130,6 +130,14 @@ struct CheckedBwdDataCol2im : BwdDataCol2imDerivedOf<Config> {
     static_assert(sizeof(BwdDataCol2imArchRules<BwdDataCol2imDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
+// grouped_conv_bwd_data, family streaming.
+template <class Config>
+using BwdDataStreamingDerivedOf = WithFunction<StreamingDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataStreaming : BwdDataStreamingDerivedOf<Config> {
+    static_assert(sizeof(BwdDataStreamingRules<BwdDataStreamingDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
 // grouped_conv_bwd_data, family halo.
 template <class Config>
 using BwdDataHaloDerivedOf = WithFunction<HaloDerived<Config, operations::BwdData>>;

@@ -30,7 +30,7 @@ Span<Row> all_rows();
 Span<Device> all_devices();
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
-    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, stored_columns, c_vector, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
+    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, stored_columns, c_vector, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies, parted;
 };
 
 inline double ceil_div(double value, double step) { return std::ceil(value / step); }
@@ -76,6 +76,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double written = numbers.written;
     const double copied = numbers.copied;
     const double copies = numbers.copies;
+    const double parted = numbers.parted;
     const double units = device.units;
     const double wave = device.wave;
     const double unit_threads = device.unit_threads;
@@ -140,8 +141,8 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double moving = (compulsory + reread) / (0.8 * memory) * idle + partials / (0.75 * memory);
     // Kernels that copy a tensor before the main one.
     const double copying = copied / (0.8 * memory) + 2.0 * copies;
-    // The whole run; the kernel that adds partial sums starts after 2 us, as copies do.
-    const double microseconds = launch + max(unit, moving) + 0.2 * min(unit, moving) + pick(split_k > 1.0, 2.0, 0.0) + copying;
+    // The whole run; kernels with TMA access two lines for each of planes that do not begin at lines; the kernel that adds partial sums starts after 2 us, as copies do.
+    const double microseconds = launch + (max(unit, moving) + 0.2 * min(unit, moving)) * (1.0 + 0.3 * parted) + pick(split_k > 1.0, 2.0, 0.0) + copying;
     return microseconds;
 }
 

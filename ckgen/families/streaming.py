@@ -1,0 +1,233 @@
+"""Family streaming: backward data of 1x1 filters whose weight fits shared memory, without copies of other tensors.
+
+Warps load the output from global memory to the registers of mma.sync and store the results from there; only the weight
+passes through shared memory. `tile` is the positions that a workgroup computes at once by the channels that it sums at
+once; `stages` are the tiles of the weight that shared memory holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ckgen.conv.dtypes import DTYPES
+from ckgen.conv.problem import ConvProblem
+from ckgen.families.bulk_copy import BLOCK_SIZE, C_BYTES, ELEM_BYTES, LAUNCH_THREADS, NDIM, OTHER_REGISTERS, WAVE
+from ckgen.families.counts import ceil_div
+from ckgen.families.family import Coverage, Family
+from ckgen.families.fields import Fields
+from ckgen.families.formulas import AS_STORED, Value
+from ckgen.families.rule import Rule
+from ckgen.families.rules.shared import LDS_BYTES
+from ckgen.families.tile_cost import TileBytes
+from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
+from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE
+from ckgen.operations.operation import BWD_DATA
+
+THREADS = 256
+ATOM = 16  # rows of mma.sync m16n8k16
+KIB_OF_WEIGHT = 64  # of shared memory by rule: three workgroups fit a multiprocessor
+REGISTERS = 65536  # per multiprocessor: CUDA programming guide, compute capabilities
+SHARED = 228 * 1024  # bytes per multiprocessor, of which each workgroup takes 1 KiB more than it asks for
+
+DERIVED = (
+    NDIM,
+    ELEM_BYTES,
+    AS_STORED,
+    C_BYTES,
+    BLOCK_SIZE,
+    LAUNCH_THREADS,
+    Value("warps", "Warps of a workgroup, which compute on their own.", "block_size // 32"),
+    Value("warp_positions", "Positions that a warp computes at once.", "m_per_block // max(1, warps)"),
+    Value("acc_registers", "Accumulator registers per lane.", "warp_positions * n_per_block // 32"),
+    Value(
+        "load_registers",
+        "Registers per lane for the elements that are multiplied and for those that are loaded meanwhile.",
+        "2 * (warp_positions * k_per_block * elem_bytes // 128)",
+    ),
+    Value(
+        "other_registers",
+        "Registers per lane for addresses and other values; the compiler keeps to them without spills.",
+        "48 if a_k_major else 32",
+    ),
+    Value("lds_bytes", "Bytes of LDS a workgroup allocates: for the weight.",
+          "stages * k_per_block * n_per_block * elem_bytes"),
+    Value(
+        "resident",
+        "Workgroups per multiprocessor, by registers and shared memory.",
+        f"max(1, min({REGISTERS} // (block_size * (acc_registers + load_registers + other_registers)),"
+        f" {SHARED} // (lds_bytes + 1024)))",
+    ),
+    WAVE,
+)  # fmt: skip
+REASONS = {
+    "k_per_block": "by rule: 64 channels of the output per step",
+    "m_per_xdl": "by rule: the rows of mma.sync m16n8k16",
+    "load_waves": "by rule: every wave loads and multiplies",
+    "math_waves": f"by rule: {THREADS} threads",
+    "stages": f"by rule: {KIB_OF_WEIGHT} KiB of the weight",
+    "slot": "by rule: 16 bytes, the widest global access",
+}
+RULES: tuple[Rule, ...] = (
+    LDS_BYTES,
+    Rule(
+        id="streaming-dtype",
+        scope="domain",
+        condition="elem_bytes == 2 and as_stored == 1",
+        sentence="tensors are f16 or bf16, multiplied as they are",
+        message="{family} has no {dtype} instances",
+        help="use f16 or bf16, or family wavelet_tma",
+        reason="Registers are filled with pairs of elements as mma.sync m16n8k16 takes them.",
+        blame=("dtype",),
+    ),
+    Rule(
+        id="streaming-spec",
+        scope="domain",
+        condition="pointwise and not generic",
+        sentence="conv_spec is Filter1x1Stride1Pad0 and the instance not generic",
+        message="{family} has no generic instances and no conv_spec {conv_spec}",
+        help="use conv_spec Filter1x1Stride1Pad0 and leave `generic` out",
+        reason="Rows of the product are the positions in memory order, so that lanes load whole vectors of them.",
+        blame=("conv_spec", "generic"),
+    ),
+    Rule(
+        id="streaming-waves",
+        scope="domain",
+        condition="load_waves == 0 and math_waves >= 1 and m_per_xdl == 16",
+        sentence="every wave loads and multiplies, by atoms of 16 rows",
+        message="{load_waves} load and {math_waves} math waves, m_per_xdl {m_per_xdl}",
+        help="leave `m_per_xdl` out",
+        reason="Each warp streams its own positions through mma.sync.",
+        blame=("block_size", "m_per_xdl"),
+    ),
+    Rule(
+        id="streaming-vectors",
+        scope="domain",
+        condition=(
+            "(a_vector == 2 or a_vector == 4 or a_vector == 8)"
+            " and ((channels_last and (c_vector == 2 or c_vector == 4 or c_vector == 8)) or a_vector == c_vector)"
+        ),
+        sentence="A and C have vectors of 2, 4 or 8 elements, equal ones with positions side by side",
+        message="vectors {a_vector}x{b_vector}x{c_vector} with layout {layout}",
+        help="leave `vector` out, or give a and c 4 for positions or channels in multiples of 4",
+        reason="A lane keeps what it loads in its registers, and stores results of the same places.",
+        blame=("vector", "layout"),
+    ),
+    Rule(
+        id="streaming-weight-vector",
+        scope="tile",
+        condition="b_vector >= 1 and b_vector <= 8 and n_per_block % b_vector == 0",
+        sentence="vectors of B have at most 8 elements and divide the tile's channels",
+        message="vectors of {b_vector} channels of the weight and n_per_block {n_per_block}",
+        help="leave `vector` out",
+        reason="The widest access of a lane has 16 bytes.",
+        blame=("vector", "tile"),
+    ),
+    Rule(
+        id="streaming-tile",
+        scope="tile",
+        condition=(
+            "(channels_last and m_per_block % (16 * warps) == 0 and m_per_block >= 16 * warps and n_per_block % 32 == 0"
+            " and n_per_block >= 32 and k_per_block % 32 == 0 and k_per_block >= 32)"
+            " or (not channels_last and m_per_block == 8 * a_vector * warps and n_per_block % 16 == 0"
+            " and n_per_block >= 16 and k_per_block % 16 == 0 and k_per_block >= 16)"
+        ),
+        sentence=(
+            "with the channels last the tile has multiples of 16 positions per warp, of 32 channels and of 32 of"
+            " GEMM-K; else 8 vectors of positions per warp, and multiples of 16 channels and of 16 of GEMM-K"
+        ),
+        message="the tile is {m_per_block}x{n_per_block}x{k_per_block} for {warps} warps and vectors of {a_vector}",
+        help="use a tile such as 256x32, with positions side by side 512x32, or 256x32 with vectors of 4",
+        reason="mma.sync takes 16 rows, 8 columns and 16 of GEMM-K; a lane accesses 16 neighbouring bytes.",
+        blame=("tile", "k_per_block", "vector", "block_size"),
+    ),
+    Rule(
+        id="streaming-registers",
+        scope="instance",
+        condition="stages >= 1 and acc_registers + load_registers <= 192",
+        sentence="the sums of a lane and what it loads fit its registers, and shared memory has a tile of the weight",
+        message="{acc_registers} accumulators and {load_registers} loaded registers per lane, {stages} stages",
+        help="use a smaller tile or k_per_block",
+        reason="A lane has 255 registers, of which about 50 are for addresses and other values.",
+        blame=("tile", "k_per_block", "stages"),
+    ),
+    Rule(
+        id="streaming-atom",
+        scope="arch",
+        condition="has_atom",
+        sentence="the architecture is NVIDIA's, sm_80 or later",
+        message="{family} has no kernel for {arch}",
+        help="leave `archs` out, or use sm_80 to sm_120: {family} is for platform nvidia",
+        reason="The order of operands in registers is that of mma.sync.",
+        blame=("archs", "dtype"),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Streaming(Family):
+    """The family streaming."""
+
+    rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
+    derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
+    reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
+
+    def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
+        return 64
+
+    def m_per_xdl(self, n_per_block: int) -> int:
+        return ATOM
+
+    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
+        return 0, block_size // WAVE_SIZE
+
+    def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
+        full = ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
+        a, b, c = (width if isinstance(width, int) else small(shape) if width == "small" else full for width in wanted)
+        return a, b, c
+
+    def vector_reason(self, word: Width, which: str, instance: Fields) -> str:
+        return self.reason(word if isinstance(word, str) else "slot")
+
+    def stages(self, instance: Fields) -> int:
+        return max(1, KIB_OF_WEIGHT * 1024 // (instance.k_per_block * instance.n_per_block * instance.elem_bytes))
+
+    def archs(self, instance: Fields) -> Sequence[str]:
+        return tuple(NVIDIA_ARCHES)
+
+    def home(self, dtype: str) -> Sequence[str]:
+        return tuple(NVIDIA_ARCHES)
+
+    def has_atom(self, instance: Fields, arch: str) -> bool:
+        return arch in NVIDIA_ARCHES
+
+    def takes(self, instance: Fields, problem: ConvProblem) -> bool:
+        """True if shared memory holds the weight of a group."""
+        tiles = ceil_div(problem.k, instance.k_per_block) * ceil_div(problem.c, instance.n_per_block)
+        return tiles <= instance.stages and super().takes(instance, problem)
+
+    def coverage(self, instance: Fields) -> Coverage:
+        """A tile that reads only the output per term of its sums."""
+        return Coverage(instance.m_per_block, instance.n_per_block, instance.m_per_block)
+
+    def registers(self, instance: Fields) -> int:
+        return instance.acc_registers + instance.load_registers + OTHER_REGISTERS
+
+    def splits(self, operation: str) -> bool:
+        return False
+
+    def tile_bytes(self, instance: Fields) -> TileBytes:
+        """Each warp reads the tile of the weight; a step loads the tile of the output."""
+        weight = instance.n_per_block * instance.k_per_block * instance.elem_bytes
+        return TileBytes(instance.warps * weight, 0, instance.m_per_block * instance.k_per_block * instance.elem_bytes)
+
+
+STREAMING = Streaming(
+    name="streaming",
+    summary="1x1 filters of few channels, from global memory to registers",
+    operations=(BWD_DATA,),
+    wave_key="block_size",
+    own_sums=(BWD_DATA,),
+    struct="Streaming",
+    header="streaming",
+)
