@@ -8,10 +8,10 @@ namespace {
 
 // The kernel computes the places of a tile in 32 bits, from the first one on.
 std::string check_reach(const BwdDataArgs& a, const BwdDataTraits& t, bool channels_last) {
-    const int64 read = channels_last ? t.streaming.positions * a.out_stride_bytes[0]
-                                     : int64{t.k_per_block} * a.out_k_bytes;
-    const int64 written = channels_last ? int64{t.streaming.positions} * a.in.position[0]
-                                        : int64{t.n_per_block} * a.in.channel;
+    const int64 read =
+        channels_last ? t.streaming.positions * a.out_stride_bytes[0] : int64{t.k_per_block} * a.out_k_bytes;
+    const int64 written =
+        channels_last ? int64{t.streaming.positions} * a.in.position[0] : int64{t.n_per_block} * a.in.channel;
     if(std::max(read, written * t.written_bytes) > kMostRows)
         return refuse("tile-reach", "what a warp reads or writes at once spans more than 2^31 bytes");
     return {};

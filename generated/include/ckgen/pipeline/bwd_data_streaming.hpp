@@ -4,8 +4,8 @@
 // to the registers of mma.sync and stores the results from there. GEMM-K may have any order as long as both operands
 // have the same, and so may the columns; these orders are such that lanes access neighbouring memory.
 //
-// A unit is n_per_block channels of the input at a tile of positions. A warp takes units in turn; it multiplies k_per_block
-// channels of the output after the other and loads the next ones, of this unit or the next, meanwhile.
+// A unit is n_per_block channels of the input at a tile of positions. A warp takes units in turn; it multiplies
+// k_per_block channels of the output after the other and loads the next ones, of this unit or the next, meanwhile.
 #pragma once
 
 #include "ckgen/atom/warp_mma.hpp"
@@ -25,10 +25,10 @@ CKGEN_DEVICE uint32 half_of(int which, uint32 a, uint32 b) {
     return which == 0 ? platform::merge_halves<false>(a, b) : platform::merge_halves<true>(a, b);
 }
 
-// The part of a lane in loads, products and stores. Shared memory has the weight as fragments of mma.sync: 16 bytes of a lane
-// follow those of the lane before it. A unit of unit_rows output channels by unit_columns input channels makes the
-// fragments of eight lanes, which put_unit() stores. Units that follow each other
-// along the output channels belong to neighbouring lanes.
+// The part of a lane in loads, products and stores. Shared memory has the weight as fragments of mma.sync: 16 bytes of
+// a lane follow those of the lane before it. A unit of unit_rows output channels by unit_columns input channels makes
+// the fragments of eight lanes, which put_unit() stores. Units that follow each other along the output channels belong
+// to neighbouring lanes.
 template <class D, bool ChannelsLast>
 class StreamingTile;
 
@@ -69,14 +69,13 @@ public:
     }
 
     CKGEN_DEVICE StreamingTile(const platform::Thread& thread, const Args& args, int group)
-        : thread_(thread), args_(args), group_(group), row_(thread.thread_id() % 32 / 4),
-          part_(thread.thread_id() % 4), row_bytes_(static_cast<int32>(args.problem.out_stride_bytes[0])) {}
+        : thread_(thread), args_(args), group_(group), row_(thread.thread_id() % 32 / 4), part_(thread.thread_id() % 4),
+          row_bytes_(static_cast<int32>(args.problem.out_stride_bytes[0])) {}
 
     CKGEN_DEVICE Source seek(int tile) const {
         const typename D::KernelArgs& p = args_.problem;
         const int position = tile * D::warp_positions + row_;
-        return {p.out + group_ * p.out_group_bytes + int64{position} * row_bytes_ + part_ * 16,
-                p.positions - position};
+        return {p.out + group_ * p.out_group_bytes + int64{position} * row_bytes_ + part_ * 16, p.positions - position};
     }
     CKGEN_DEVICE void load(Loaded& loaded, const Source& source, int step) const {
         const char* const address = source.address + step * (D::k_per_block * 2);
@@ -177,16 +176,15 @@ public:
     };
 
     static constexpr int unit_rows = 4, unit_columns = 16;
-    static CKGEN_DEVICE int byte_of_unit(int k, int c) {
-        return (k / 16 * rows + c / 16) * 512 + k % 16 / 4 * 16;
-    }
+    static CKGEN_DEVICE int byte_of_unit(int k, int c) { return (k / 16 * rows + c / 16) * 512 + k % 16 / 4 * 16; }
     static CKGEN_DEVICE void put_unit(const platform::Thread& thread, int byte, const uint32 (&pairs)[4][8]) {
         CKGEN_UNROLL
         for(int c = 0; c < 8; ++c) {
             Vec<uint32, 4> fragment;
             CKGEN_UNROLL
             for(int w = 0; w < 4; ++w)
-                fragment[w] = half_of(c % 2, pairs[w / 2 * 2][w % 2 * 4 + c / 2], pairs[w / 2 * 2 + 1][w % 2 * 4 + c / 2]);
+                fragment[w] =
+                    half_of(c % 2, pairs[w / 2 * 2][w % 2 * 4 + c / 2], pairs[w / 2 * 2 + 1][w % 2 * 4 + c / 2]);
             thread.lds_store(byte + c * 64, fragment);
         }
     }
@@ -269,8 +267,7 @@ private:
     struct Vector {
         int image, position;
         CKGEN_DEVICE Vector(const Args& args, int number)
-            : image(args.work.by_vectors.quotient(number)),
-              position((number - image * args.work.vectors) * width) {}
+            : image(args.work.by_vectors.quotient(number)), position((number - image * args.work.vectors) * width) {}
     };
 
     const platform::Thread& thread_;
@@ -346,8 +343,8 @@ private:
         }
     }
 
-    // A warp's units, n_per_block channels of a tile of positions each: every `distance`-th from `first` on, so that the
-    // warps of a workgroup read the same positions at the same time.
+    // A warp's units, n_per_block channels of a tile of positions each: every `distance`-th from `first` on, so that
+    // the warps of a workgroup read the same positions at the same time.
     static CKGEN_DEVICE void stream(const Args& args, const platform::Thread& thread, int group, int first) {
         const conv::StreamingWork& work = args.work;
         const int k_tiles = ceil_div(args.problem.k, D::k_per_block);
