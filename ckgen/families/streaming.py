@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
-from ckgen.families.bulk_copy import BLOCK_SIZE, C_BYTES, ELEM_BYTES, LAUNCH_THREADS, NDIM, OTHER_REGISTERS, WAVE
+from ckgen.families.bulk_copy import BLOCK_SIZE, C_BYTES, ELEM_BYTES, LAUNCH_THREADS, NDIM, WAVE
 from ckgen.families.counts import ceil_div
 from ckgen.families.family import Coverage, Family
 from ckgen.families.fields import Fields
@@ -24,11 +24,10 @@ from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
 from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE
 from ckgen.operations.operation import BWD_DATA
 
-THREADS = 256
 ATOM = 16  # rows of mma.sync m16n8k16
 KIB_OF_WEIGHT = 64  # of shared memory by rule: three workgroups fit a multiprocessor
 REGISTERS = 65536  # per multiprocessor: CUDA programming guide, compute capabilities
-SHARED = 228 * 1024  # bytes per multiprocessor, of which each workgroup takes 1 KiB more than it asks for
+SHARED = 228 * 1024  # bytes per multiprocessor of Hopper, of which each workgroup takes 1 KiB more than it asks for
 
 DERIVED = (
     NDIM,
@@ -54,7 +53,7 @@ DERIVED = (
           "stages * k_per_block * n_per_block * elem_bytes"),
     Value(
         "resident",
-        "Workgroups per multiprocessor, by registers and shared memory.",
+        "Workgroups per multiprocessor, by registers and the shared memory of Hopper.",
         f"max(1, min({REGISTERS} // (block_size * (acc_registers + load_registers + other_registers)),"
         f" {SHARED} // (lds_bytes + 1024)))",
     ),
@@ -64,7 +63,7 @@ REASONS = {
     "k_per_block": "by rule: 64 channels of the output per step",
     "m_per_xdl": "by rule: the rows of mma.sync m16n8k16",
     "load_waves": "by rule: every wave loads and multiplies",
-    "math_waves": f"by rule: {THREADS} threads",
+    "math_waves": "by rule: the threads of block_size",
     "stages": f"by rule: {KIB_OF_WEIGHT} KiB of the weight",
     "slot": "by rule: 16 bytes, the widest global access",
 }
@@ -93,10 +92,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="streaming-waves",
         scope="domain",
-        condition="load_waves == 0 and math_waves >= 1 and m_per_xdl == 16",
-        sentence="every wave loads and multiplies, by atoms of 16 rows",
+        condition="load_waves == 0 and math_waves >= 1 and launch_threads <= 1024 and m_per_xdl == 16",
+        sentence="every wave loads and multiplies, by atoms of 16 rows; a workgroup has at most 1024 threads",
         message="{load_waves} load and {math_waves} math waves, m_per_xdl {m_per_xdl}",
-        help="leave `m_per_xdl` out",
+        help="leave `m_per_xdl` out; use a block_size such as 256",
         reason="Each warp streams its own positions through mma.sync.",
         blame=("block_size", "m_per_xdl"),
     ),
@@ -116,8 +115,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="streaming-weight-vector",
         scope="tile",
-        condition="b_vector >= 1 and b_vector <= 8 and n_per_block % b_vector == 0",
-        sentence="vectors of B have at most 8 elements and divide the tile's channels",
+        condition=(
+            "(b_vector == 1 or b_vector == 2 or b_vector == 4 or b_vector == 8) and n_per_block % b_vector == 0"
+        ),
+        sentence="vectors of B have 1, 2, 4 or 8 elements and divide the tile's channels",
         message="vectors of {b_vector} channels of the weight and n_per_block {n_per_block}",
         help="leave `vector` out",
         reason="The widest access of a lane has 16 bytes.",
@@ -137,18 +138,21 @@ RULES: tuple[Rule, ...] = (
             " GEMM-K; else 8 vectors of positions per warp, and multiples of 16 channels and of 16 of GEMM-K"
         ),
         message="the tile is {m_per_block}x{n_per_block}x{k_per_block} for {warps} warps and vectors of {a_vector}",
-        help="use a tile such as 256x32, with positions side by side 512x32, or 256x32 with vectors of 4",
+        help="for block_size 256 use a tile such as 256x32; with positions side by side 512x32, or 256x32 in vectors of 4",
         reason="mma.sync takes 16 rows, 8 columns and 16 of GEMM-K; a lane accesses 16 neighbouring bytes.",
         blame=("tile", "k_per_block", "vector", "block_size"),
     ),
     Rule(
         id="streaming-registers",
         scope="instance",
-        condition="stages >= 1 and acc_registers + load_registers <= 192",
+        condition=(
+            "stages >= 1 and acc_registers + load_registers <= 192"
+            f" and block_size * (acc_registers + load_registers + other_registers) <= {REGISTERS}"
+        ),
         sentence="the sums of a lane and what it loads fit its registers, and shared memory has a tile of the weight",
         message="{acc_registers} accumulators and {load_registers} loaded registers per lane, {stages} stages",
         help="use a smaller tile or k_per_block",
-        reason="A lane has 255 registers, of which about 50 are for addresses and other values.",
+        reason="A lane has 255 registers, a multiprocessor 65536; 32 to 48 of a lane are for other values.",
         blame=("tile", "k_per_block", "stages"),
     ),
     Rule(
@@ -211,7 +215,7 @@ class Streaming(Family):
         return Coverage(instance.m_per_block, instance.n_per_block, instance.m_per_block)
 
     def registers(self, instance: Fields) -> int:
-        return instance.acc_registers + instance.load_registers + OTHER_REGISTERS
+        return instance.acc_registers + instance.load_registers + instance.other_registers
 
     def splits(self, operation: str) -> bool:
         return False

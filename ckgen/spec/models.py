@@ -93,7 +93,7 @@ class Axes(Model):
         None, description="GEMM-K of a tile; by rule 64 bytes, 64 elements for wavelet_tma, 16 or 32 for halo."
     )
     m_per_xdl: Axis[Extent] | None = Field(
-        None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 or 64 for halo."
+        None, description="Matrix atom, 32 (default) or 16; 64 for wavelet_tma, 16 or 64 for halo, 16 for streaming."
     )
     vector: Axis[Vector] | None = Field(None, description="Elements per global access; by rule if absent.")
     lds_write: Axis[Operands] | None = Field(
@@ -112,7 +112,9 @@ class Axes(Model):
         None, description="CK's scheduler of a pipeline, Intrawave (default) or Interwave (v1 and v2)."
     )
     stages: Axis[Count] | None = Field(
-        None, description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo)."
+        None,
+        description="LDS buffers; by rule 1 (xdl), 4 or 2 (wavelet), what fits but at most 6 (wavelet_tma, halo). Of"
+        " streaming tiles of the weight in LDS, by rule 64 KiB.",
     )
     groups_to_merge: Axis[Count] | None = Field(
         None,

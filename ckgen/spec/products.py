@@ -147,8 +147,8 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         function=values.get("function") or PASS_THROUGH,
     )
     instance = _with_keys_of_rows(instance, values)
-    by_family = "stages" not in values and (load_waves or instance.given_pipeline)
-    return replace(instance, stages=family.stages(instance)) if by_family else instance
+    stages = values.get("stages") or family.stages(instance)
+    return instance if stages == instance.stages else replace(instance, stages=stages)
 
 
 def _with_keys_of_rows(instance: Instance, values: Mapping[str, Any]) -> Instance:

@@ -27,7 +27,7 @@ LAST = Instance(
 )
 FIRST = replace(LAST, layout="NGKHW/GKCYX/NGCHW", m_per_block=512, k_per_block=16, stages=32)
 NARROW = {
-    "one warp of 16 positions": replace(LAST, m_per_block=32, math_waves=1, n_per_block=64, dtype="bf16"),
+    "two warps of 16 positions": replace(LAST, m_per_block=32, math_waves=1, n_per_block=64, dtype="bf16"),
     "fours": replace(LAST, a_vector=4, b_vector=4, c_vector=4, n_per_block=96),
     "pairs": replace(LAST, a_vector=2, b_vector=2, c_vector=2, k_per_block=64, dtype="bf16"),
     "single weights": replace(LAST, b_vector=1, c_vector=2, m_per_block=128, k_per_block=128, stages=8),
@@ -35,6 +35,8 @@ NARROW = {
     "positions in pairs": replace(FIRST, m_per_block=64, math_waves=2, a_vector=2, c_vector=2, n_per_block=16),
     "planes, single weights": replace(FIRST, b_vector=1, n_per_block=48, k_per_block=32, dtype="bf16"),
     "a line": replace(LAST, layout="NWGK/GKXC/NWGC"),
+    "groups outermost": replace(LAST, layout="GNHWK/GKYXC/GNHWC"),
+    "planes, weight's channels last": replace(FIRST, layout="NGKHW/GKYXC/NGCHW"),
     "volumes": replace(FIRST, layout="NGKDHW/GKCZYX/NGCDHW", n_per_block=64),
 }
 FUSED = (
@@ -89,6 +91,7 @@ def test_warps_take_several_tiles(library: Library, instance: Instance) -> None:
     [
         (LAST, {"k": 520}, "[weight-size] a weight of 520 by 32 channels has 17 tiles; the instance has shared memory"),
         (FIRST, {"k": 264, "c": 64}, "[weight-size] a weight of 264 by 64 channels has 34 tiles"),
+        (LAST, {"c": (1 << 31) - 8, "k": 8, "input": [1, 1], "batch": 1}, "[weight-size]"),
         (LAST, {"k": 36}, "K 36 is not a multiple"),
         (FIRST, {"input": [5, 7]}, "not a multiple"),
         (LAST, {"filter": [3, 3], "pad": 1}, "[conv-spec]"),
@@ -123,7 +126,7 @@ BUGS = {
     ),
     "the next channels are those of the same step": (
         LAST,
-        Bug(KERNEL, "k + 1 == k_tiles ? 0 : k + 1", "k", (), LARGE),
+        Bug(KERNEL, "source, last ? 0 : k + 1", "source, last ? 0 : k", (), LARGE),
     ),
 }
 

@@ -862,6 +862,7 @@ struct BwdDataStreamingRules {
     static constexpr auto generic = D::generic;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
+    static constexpr auto launch_threads = D::launch_threads;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto a_vector = D::a_vector;
     static constexpr auto c_vector = D::c_vector;
@@ -873,13 +874,15 @@ struct BwdDataStreamingRules {
     static constexpr auto stages = D::stages;
     static constexpr auto acc_registers = D::acc_registers;
     static constexpr auto load_registers = D::load_registers;
+    static constexpr auto block_size = D::block_size;
+    static constexpr auto other_registers = D::other_registers;
     static_assert(elem_bytes == 2 && as_stored == 1, "streaming-dtype: tensors are f16 or bf16, multiplied as they are");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic, "streaming-spec: conv_spec is Filter1x1Stride1Pad0 and the instance not generic");
-    static_assert(load_waves == 0 && math_waves >= 1 && m_per_xdl == 16, "streaming-waves: every wave loads and multiplies, by atoms of 16 rows");
+    static_assert(load_waves == 0 && math_waves >= 1 && launch_threads <= 1024 && m_per_xdl == 16, "streaming-waves: every wave loads and multiplies, by atoms of 16 rows; a workgroup has at most 1024 threads");
     static_assert((a_vector == 2 || a_vector == 4 || a_vector == 8) && ((D::Layout::channels_last && (c_vector == 2 || c_vector == 4 || c_vector == 8)) || a_vector == c_vector), "streaming-vectors: A and C have vectors of 2, 4 or 8 elements, equal ones with positions side by side");
-    static_assert(b_vector >= 1 && b_vector <= 8 && n_per_block % b_vector == 0, "streaming-weight-vector: vectors of B have at most 8 elements and divide the tile's channels");
+    static_assert((b_vector == 1 || b_vector == 2 || b_vector == 4 || b_vector == 8) && n_per_block % b_vector == 0, "streaming-weight-vector: vectors of B have 1, 2, 4 or 8 elements and divide the tile's channels");
     static_assert((D::Layout::channels_last && m_per_block % (16 * warps) == 0 && m_per_block >= 16 * warps && n_per_block % 32 == 0 && n_per_block >= 32 && k_per_block % 32 == 0 && k_per_block >= 32) || (!D::Layout::channels_last && m_per_block == 8 * a_vector * warps && n_per_block % 16 == 0 && n_per_block >= 16 && k_per_block % 16 == 0 && k_per_block >= 16), "streaming-tile: with the channels last the tile has multiples of 16 positions per warp, of 32 channels and of 32 of GEMM-K; else 8 vectors of positions per warp, and multiples of 16 channels and of 16 of GEMM-K");
-    static_assert(stages >= 1 && acc_registers + load_registers <= 192, "streaming-registers: the sums of a lane and what it loads fit its registers, and shared memory has a tile of the weight");
+    static_assert(stages >= 1 && acc_registers + load_registers <= 192 && block_size * (acc_registers + load_registers + other_registers) <= 65536, "streaming-registers: the sums of a lane and what it loads fit its registers, and shared memory has a tile of the weight");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.

@@ -155,8 +155,9 @@ private:
 };
 
 // Positions side by side: rows of the product are input channels, columns positions. A lane loads a_vector neighbouring
-// positions of four neighbouring output channels. Column n of the j-th eight columns is position j of a vector; lane
-// n / 4 has that vector in place of column n, so that lanes that store together fill neighbouring vectors.
+// positions of four neighbouring output channels. Of the eight vectors of a tile, column n of the j-th eight columns is
+// position j of vector n % 2 * 4 + n / 2: a lane's results are then of vectors p and 4 + p for lane p of four, so that
+// lanes that store together fill neighbouring vectors.
 template <class D>
 class StreamingTile<D, false> {
     using Args = StreamingBwdDataArgs<D>;

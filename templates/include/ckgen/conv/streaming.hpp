@@ -5,7 +5,7 @@
 
 namespace ckgen::conv {
 
-// Properties of an instance; 0 positions for other families.
+// Properties of an instance.
 struct StreamingLimits {
     int positions;     // that a warp computes at once
     int warps;         // of a workgroup
