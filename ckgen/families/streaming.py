@@ -138,7 +138,7 @@ RULES: tuple[Rule, ...] = (
             " GEMM-K; else 8 vectors of positions per warp, and multiples of 16 channels and of 16 of GEMM-K"
         ),
         message="the tile is {m_per_block}x{n_per_block}x{k_per_block} for {warps} warps and vectors of {a_vector}",
-        help="for block_size 256 use a tile such as 256x32; with positions side by side 512x32, or 256x32 in vectors of 4",
+        help="for block_size 256 use a tile such as 256x32; with positions side by side 512x32, in vectors of 4 256x32",
         reason="mma.sync takes 16 rows, 8 columns and 16 of GEMM-K; a lane accesses 16 neighbouring bytes.",
         blame=("tile", "k_per_block", "vector", "block_size"),
     ),

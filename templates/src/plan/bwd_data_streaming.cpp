@@ -6,11 +6,11 @@
 namespace ckgen::conv {
 namespace {
 
-// The kernel computes the places of what a warp reads and writes at once in 32 bits, from the first one on.
+// The kernel computes the places that a warp reads and writes at once in 32 bits, from the first one on.
 std::string check_reach(const BwdDataArgs& a, const BwdDataTraits& t, bool channels_last) {
     const int64 positions = std::min(t.streaming.positions, a.positions);
-    const int64 read = channels_last ? positions * a.out_stride_bytes[0]
-                                     : int64{std::min(t.k_per_block, a.k)} * a.out_k_bytes;
+    const int64 read =
+        channels_last ? positions * a.out_stride_bytes[0] : int64{std::min(t.k_per_block, a.k)} * a.out_k_bytes;
     const int64 written =
         channels_last ? positions * a.in.position[0] : int64{std::min(t.n_per_block, a.n)} * a.in.channel;
     if(std::max(read, written * t.written_bytes) > kMostRows)
