@@ -13,7 +13,7 @@ import pytest
 
 from ckgen.build.toolchain import find_toolchain
 from ckgen.conv.dtypes import DTYPES
-from ckgen.hardware.archs import ARCHES
+from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from ckgen.instance.checker import Checker
 from ckgen.instance.instance import parse
 from ckgen.operations.operation import OPERATIONS
@@ -42,9 +42,8 @@ def test_the_sample_has_every_kind_of_instance() -> None:
     }
     assert {i.function for i in instances} == set(FUNCTIONS)
     assert {i.m_per_xdl for i in instances} == {1, 16, 32, 64, 128} and {i.conv_spec for i in instances} > {"Default"}
-    assert {arch for i in instances for arch in i.archs} == {*ARCHES, "sm_90a"} and {i.dtype for i in instances} == set(
-        DTYPES
-    )
+    assert {arch for i in instances for arch in i.archs} == {*ARCHES, *NVIDIA_ARCHES}
+    assert {i.dtype for i in instances} == set(DTYPES)
 
 
 def test_a_seed_stands_for_the_same_instances() -> None:
