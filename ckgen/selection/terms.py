@@ -120,7 +120,7 @@ TERMS = (
     Term("copying", "copied / (0.8 * memory) + 2.0 * copies", "Kernels that copy a tensor before the main one."),
     Term(
         "microseconds",
-        "launch + (max(unit, moving) + 0.2 * min(unit, moving)) * (1.0 + 0.3 * parted)"
+        "launch + (max(unit, moving) + 0.2 * min(unit, moving)) * (1.0 + 0.5 * parted)"
         " + pick(split_k > 1.0, 2.0, 0.0) + copying",
         "The whole run. 16-bit kernels with TMA take longer for planes that do not begin at lines; the kernel that adds"
         " partial sums starts after 2 us, as copies do.",

@@ -231,7 +231,7 @@ def test_explain_of_one_match_and_of_many() -> None:
         ("generic=true a_vector=8 dtype=f16", ["generic-vectors", "why: Only single elements divide"]),
         (
             "set=ci tile=256x128",
-            ["220 such instances exist", "selects none of them", "add the line `tile=256x128`"],
+            ["222 such instances exist", "selects none of them", "add the line `tile=256x128`"],
         ),
         (
             "set=nightly family=xdl",

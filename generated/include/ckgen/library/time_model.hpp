@@ -142,7 +142,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     // Kernels that copy a tensor before the main one.
     const double copying = copied / (0.8 * memory) + 2.0 * copies;
     // The whole run. 16-bit kernels with TMA take longer for planes that do not begin at lines; the kernel that adds partial sums starts after 2 us, as copies do.
-    const double microseconds = launch + (max(unit, moving) + 0.2 * min(unit, moving)) * (1.0 + 0.3 * parted) + pick(split_k > 1.0, 2.0, 0.0) + copying;
+    const double microseconds = launch + (max(unit, moving) + 0.2 * min(unit, moving)) * (1.0 + 0.5 * parted) + pick(split_k > 1.0, 2.0, 0.0) + copying;
     return microseconds;
 }
 
