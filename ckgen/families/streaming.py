@@ -27,7 +27,7 @@ from ckgen.operations.operation import BWD_DATA
 ATOM = 16  # rows of mma.sync m16n8k16
 KIB_OF_WEIGHT = 64  # of shared memory by rule: three workgroups fit a multiprocessor
 REGISTERS = 65536  # per multiprocessor: CUDA programming guide, compute capabilities
-SHARED = 228 * 1024  # bytes per multiprocessor of Hopper, of which each workgroup takes 1 KiB more than it asks for
+SHARED = 228 * 1024  # bytes per multiprocessor of Hopper; 1 KiB per workgroup is reserved
 
 DERIVED = (
     NDIM,

@@ -295,7 +295,7 @@ public:
         platform::pdl_wait();
         const int block = static_cast<int>(thread.block_id());
         const int group = args.work.by_workgroups.quotient(block);
-        load_weight(args.problem, thread, group);
+        load_weight(args, thread, group);
         thread.barrier();
         platform::pdl_launch_dependents();
         const int warp = thread.uniform(thread.thread_id() / 32);
@@ -305,10 +305,10 @@ public:
 private:
     // The weight of a group in tiles of k_per_block by n_per_block, those of one k_per_block after the other. Elements
     // outside are zero.
-    static CKGEN_DEVICE void load_weight(const Problem& p, const platform::Thread& thread, int group) {
+    static CKGEN_DEVICE void load_weight(const Args& args, const platform::Thread& thread, int group) {
         constexpr int rows = Tile::unit_rows, columns = Tile::unit_columns;
-        const int n_tiles = ceil_div(p.n, D::n_per_block);
-        const int column_units = n_tiles * (D::n_per_block / columns);
+        const Problem& p = args.problem;
+        const int column_units = args.work.n_tiles * (D::n_per_block / columns);
         const int units = ceil_div(p.k, D::k_per_block) * (D::k_per_block / rows) * column_units;
         const char* const weight = p.wei + group * p.wei_group_bytes;
         for(int i = thread.thread_id(); i < units; i += threads) {
@@ -321,11 +321,12 @@ private:
             for(int e = 0; e < columns; e += piece)
                 load_piece(thread, weight + (k + r) * p.wei_k_bytes + int64{c + e} * p.wei_c_bytes, p.wei_c_bytes,
                            k + r < p.k ? p.n - c - e : 0, pairs[r] + e / 2);
-            const int tile = (k / D::k_per_block * n_tiles + c / D::n_per_block) * tile_bytes;
+            const int tile = (k / D::k_per_block * args.work.n_tiles + c / D::n_per_block) * tile_bytes;
             Tile::put_unit(thread, tile + Tile::byte_of_unit(k % D::k_per_block, c % D::n_per_block), pairs);
         }
     }
-    // `piece` neighbouring channels of the weight, of which `left` exist: all or none if they are a vector.
+    // Loads `piece` neighbouring channels of the weight as pairs. `left`: channels up to the last one; a vector of them
+    // is inside the weight or outside.
     static constexpr int piece = max_of(2, D::b_vector);
     static CKGEN_DEVICE void load_piece(const platform::Thread& thread, const char* source, int32 c_bytes, int left,
                                         uint32* pairs) {
