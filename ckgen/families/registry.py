@@ -12,6 +12,7 @@ from ckgen.families.hopper import STATIONARY, WAVELET_TMA
 from ckgen.families.mfma import TWO_STAGE, WAVELET, XDL
 from ckgen.families.rule import Rule
 from ckgen.families.streaming import STREAMING
+from ckgen.families.warp_split import WARP_SPLIT
 from ckgen.families.wmma import WMMA
 from ckgen.operations.operation import OPERATIONS
 
@@ -19,7 +20,7 @@ FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         *(XDL, TWO_STAGE, WAVELET, WMMA, DL),
-        *(WAVELET_TMA, STATIONARY, COL2IM, STREAMING, HALO, DEPTHWISE, DEPTHWISE_TMA),
+        *(WAVELET_TMA, STATIONARY, COL2IM, STREAMING, WARP_SPLIT, HALO, DEPTHWISE, DEPTHWISE_TMA),
     )
 }
 RULES: tuple[Rule, ...] = tuple(dict.fromkeys(rule for family in FAMILIES.values() for rule in family.rule_table))

@@ -46,6 +46,7 @@ def test_the_bases_of_the_examples_keep_every_rule() -> None:
     assert CHECKER.violations(Instance(**EXAMPLES["stationary_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["col2im_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["streaming_base"]), ("sm_90a",)) == []
+    assert CHECKER.violations(Instance(**EXAMPLES["warp_split_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["halo_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_base"]), ("sm_90a",)) == []
     assert CHECKER.violations(Instance(**EXAMPLES["depthwise_tma_bwd_data_base"]), ("sm_90a",)) == []
@@ -128,9 +129,9 @@ def test_cpp_conditions() -> None:
 
 
 def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
-    mfma, wmma, dl, tma, halo, depthwise, depthwise_tma, bwd_data, *more = rule_sets()
-    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, col2im, streaming, halo_bwd_data, *more = more
-    depthwise_bwd_data, depthwise_tma_bwd_data = more
+    mfma, wmma, dl, tma, warp_split, halo, depthwise, depthwise_tma, bwd_data, *more = rule_sets()
+    wmma_bwd_data, dl_bwd_data, tma_bwd_data, stationary, col2im, streaming, warp_split_data, *more = more
+    halo_bwd_data, depthwise_bwd_data, depthwise_tma_bwd_data = more
     of_mfma = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_WEIGHT)}
     of_bwd_data = {rule.id for rule in RULES if FAMILIES["wavelet"].has_rule(rule, BWD_DATA)}
     assert {rule.id for rule in (*bwd_data.rules, *bwd_data.arch_rules)} == of_bwd_data
@@ -155,6 +156,9 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     }
     of_streaming = {rule.id for rule in RULES if FAMILIES["streaming"].has_rule(rule, BWD_DATA)}
     assert {rule.id for rule in (*streaming.rules, *streaming.arch_rules)} == of_streaming
+    for own in (warp_split, warp_split_data):
+        wanted = {rule.id for rule in RULES if FAMILIES["warp_split"].has_rule(rule, own.operation)}
+        assert {rule.id for rule in (*own.rules, *own.arch_rules)} == wanted
     assert {rule.id for rule in (*mfma.rules, *mfma.arch_rules)} == of_mfma
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
     of_halo = {rule.id for rule in RULES if FAMILIES["halo"].has_rule(rule, BWD_WEIGHT)}

@@ -100,7 +100,7 @@ def test_the_schema_lets_editors_complete_words() -> None:
     assert one["enum"] == ["f16", "bf16", "f32", "bf16_f32_bf16", "i8", "f32_comp_tf32", "f16_comp_bf8_f8"]
     assert many["items"] == one
     families = ["xdl", "two_stage", "wavelet", "wmma", "dl", "wavelet_tma", "stationary"]
-    families += ["col2im", "streaming", "halo", "depthwise", "depthwise_tma"]
+    families += ["col2im", "streaming", "warp_split", "halo", "depthwise", "depthwise_tma"]
     assert properties(schema, "Group")["family"]["enum"] == families
     assert {"type": "string", "enum": ["full", "small"]} in schema["$defs"]["Vector"]["anyOf"]
     assert any("pattern" in option for option in schema["$defs"]["Tile"]["anyOf"])

@@ -108,13 +108,13 @@ RULES: tuple[Rule, ...] = (
         id="tma-tile",
         scope="tile",
         condition=(
-            "(m_per_block == 64 or m_per_block == 128) and (m_per_xdl == 64 or m_per_xdl == 128)"
-            " and m_per_xdl <= m_per_block"
+            "(m_per_block == 64 or m_per_block == 128 or m_per_block == 192)"
+            " and (m_per_xdl == 64 or (m_per_xdl == 128 and m_per_block == 128))"
         ),
-        sentence="m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128",
+        sentence="m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128",
         message="m_per_block is {m_per_block}, m_per_xdl {m_per_xdl}",
-        help="use m_per_block 64 or 128 and leave m_per_xdl out",
-        reason="wgmma computes 64 rows per warpgroup; with more than two, each warpgroup has too few registers.",
+        help="use m_per_block 64, 128 or 192 and leave m_per_xdl out",
+        reason="wgmma computes 64 rows per warpgroup; with more than three, each warpgroup has too few registers.",
         blame=("tile", "m_per_xdl"),
     ),
     Rule(
@@ -157,7 +157,7 @@ RULES: tuple[Rule, ...] = (
         ),
         sentence="one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong",
         message="{load_waves} load and {math_waves} math waves for m_per_block {m_per_block}, m_per_xdl {m_per_xdl}",
-        help="leave `wave_ratio` out, or use [2, 2] for m_per_block 64 and [2, 4] for 128",
+        help="leave `wave_ratio` out, or use [2, 2] for m_per_block 64, [2, 4] for 128 and [2, 6] for 192",
         reason=(
             "wgmma is executed by warpgroups of 128 threads, each with its own 64 rows or 128; one thread issues all"
             " copies."
@@ -167,13 +167,16 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-registers",
         scope="tile",
-        condition="(warpgroups == 1 and acc_registers + 40 <= 255) or (warpgroups != 1 and acc_registers + 40 <= 232)",
+        condition=(
+            "(warpgroups != 1 or acc_registers + 40 <= 255) and (warpgroups != 2 or acc_registers + 40 <= 232)"
+            " and (warpgroups != 3 or acc_registers + 40 <= 152)"
+        ),
         sentence="accumulators and 40 other registers fit a thread",
         message="{acc_registers} accumulator registers per thread, and 40 others",
         help="use a smaller n_per_block",
         reason=(
             "A thread has at most 255 registers; two math warpgroups beside a load warpgroup can be given 232"
-            " each by setmaxnreg."
+            " each by setmaxnreg, three 152."
         ),
         blame=("tile",),
     ),

@@ -270,7 +270,7 @@ int resolve_split_k(const BwdDataTraits& t, const BwdDataArgs& a, const Problem&
     if(p.split_k > 0)
         return static_cast<int>(std::max<int64>(p.split_k, least));
     int64 tiles = int64{a.m_tiles} * a.n_tiles;
-    if(!multiply(tiles, a.groups) || !multiply(tiles, a.sub_gemms))
+    if(!t.splits_to_fill || !multiply(tiles, a.groups) || !multiply(tiles, a.sub_gemms))
         return static_cast<int>(least);
     return static_cast<int>(std::max(least, fill_twice(tiles, k_tiles, t.tiles_per_half, compute_units)));
 }

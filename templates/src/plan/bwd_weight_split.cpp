@@ -58,8 +58,8 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
         return static_cast<int>(split_to_fill(tile_work(t, work), compute_units));
     // Workgroups of merged groups have few waves: eight waves per unit need more of them.
     const int units = compute_units * (t.groups_to_merge > 1 ? std::max(1, 256 / t.launch_threads) : 1);
-    return static_cast<int>(
-        std::max(fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, units), std::min(sums(t, p), work.k_tiles)));
+    const int64 wanted = t.splits_to_fill ? fill_twice(work.tiles, work.k_tiles, t.tiles_per_half, units) : 1;
+    return static_cast<int>(std::max(wanted, std::min(sums(t, p), work.k_tiles)));
 }
 
 TileSchedule tile_schedule(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {

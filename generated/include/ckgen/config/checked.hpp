@@ -46,6 +46,14 @@ struct CheckedBwdWeightTma : BwdWeightTmaDerivedOf<Config> {
     static_assert(sizeof(BwdWeightTmaArchRules<BwdWeightTmaDerivedOf<Config>, 232448, true>) > 0, "instantiates the rules");
 };
 
+// grouped_conv_bwd_weight, family warp_split.
+template <class Config>
+using BwdWeightWarpSplitDerivedOf = WithWeightFunction<WarpSplitDerived<Config, operations::BwdWeight>>;
+template <class Config>
+struct CheckedBwdWeightWarpSplit : BwdWeightWarpSplitDerivedOf<Config> {
+    static_assert(sizeof(BwdWeightWarpSplitRules<BwdWeightWarpSplitDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
 // grouped_conv_bwd_weight, family halo.
 template <class Config>
 using BwdWeightHaloDerivedOf = WithWeightFunction<HaloDerived<Config, operations::BwdWeight>>;
@@ -136,6 +144,14 @@ using BwdDataStreamingDerivedOf = WithFunction<StreamingDerived<Config, operatio
 template <class Config>
 struct CheckedBwdDataStreaming : BwdDataStreamingDerivedOf<Config> {
     static_assert(sizeof(BwdDataStreamingRules<BwdDataStreamingDerivedOf<Config>>) > 0, "instantiates the rules");
+};
+
+// grouped_conv_bwd_data, family warp_split.
+template <class Config>
+using BwdDataWarpSplitDerivedOf = WithFunction<WarpSplitDerived<Config, operations::BwdData>>;
+template <class Config>
+struct CheckedBwdDataWarpSplit : BwdDataWarpSplitDerivedOf<Config> {
+    static_assert(sizeof(BwdDataWarpSplitRules<BwdDataWarpSplitDerivedOf<Config>>) > 0, "instantiates the rules");
 };
 
 // grouped_conv_bwd_data, family halo.

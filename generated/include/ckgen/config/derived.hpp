@@ -404,6 +404,42 @@ struct StreamingDerived : Config {
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
 };
 
+// Family warp_split. Operation: one of ckgen/config/operations.hpp.
+template <class Config, class Operation>
+struct WarpSplitDerived : Config {
+    // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
+    static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
+    static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
+    using In = typename Config::DataType::In;
+    using Wei = typename Config::DataType::Wei;
+    using Out = typename Config::DataType::Out;
+    using ComputeA = typename Config::DataType::ComputeA;
+    using ComputeB = typename Config::DataType::ComputeB;
+    using Accumulator = typename Config::DataType::Accumulator;
+    using Config::load_waves;
+    using Config::m_per_block;
+    using Config::math_waves;
+    using Config::n_per_block;
+    static constexpr int wei_bytes = sizeof(Wei);
+    static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
+    static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;
+    static constexpr bool c_channels_last = Operation::template C<typename Config::Layout>::channels_last;
+    // Contiguous along GEMM-M: its positions.
+    static constexpr bool c_m_major = Operation::roles.c != TensorName::wei && !c_channels_last;
+    static constexpr int matrix_unit = 0;
+    static constexpr int ndim = Config::Layout::ndim;  // Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C.
+    static constexpr int elem_bytes = sizeof(typename Operation::template Operand<typename Config::DataType>);  // Bytes of an element of A and B.
+    static constexpr int as_stored = IsSame<typename Config::DataType::ComputeA, typename Operation::template Operand<typename Config::DataType>>::value;  // 1 if elements are multiplied in the type of their tensors, 0 if they are rounded to another.
+    static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
+    static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
+    static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
+    static constexpr int warps = block_size / 32;  // Warps of a workgroup, which share its tile.
+    static constexpr int acc_registers = m_per_block * n_per_block / 32;  // Accumulator registers per lane.
+    static constexpr int load_registers = (a_k_major ? m_per_block + n_per_block : (m_per_block + n_per_block) / 2);  // Registers per lane for the elements that are multiplied and for those that are loaded meanwhile.
+    static constexpr int lds_bytes = warps * m_per_block * (n_per_block + 4) * 4;  // Bytes of LDS a workgroup allocates: for the sums of all warps.
+    static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
+};
+
 // Family halo. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
 struct HaloDerived : WithGroupsToMerge<Config> {

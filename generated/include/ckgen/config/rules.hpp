@@ -312,11 +312,11 @@ struct BwdWeightTmaRules {
     static_assert(elem_bytes == 2 || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32 with the channels last has 64, 128 or 256 columns and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
+    static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
-    static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
+    static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
@@ -325,6 +325,46 @@ struct BwdWeightTmaArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "tma-atom: the architecture has wgmma and TMA");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
+// family warp_split.
+template <class D>
+struct BwdWeightWarpSplitRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto generic = D::generic;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto launch_threads = D::launch_threads;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto stages = D::stages;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto a_k_major = D::a_k_major;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto warps = D::warps;
+    static constexpr auto acc_registers = D::acc_registers;
+    static constexpr auto load_registers = D::load_registers;
+    static constexpr auto block_size = D::block_size;
+    static_assert(elem_bytes == 2 && as_stored == 1, "warp-split-dtype: tensors are f16 or bf16, multiplied as they are");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && D::Layout::channels_last && !generic, "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, the channels are last, and the instance is not generic");
+    static_assert(load_waves == 0 && math_waves >= 1 && launch_threads <= 1024 && m_per_xdl == 16 && stages == 1, "warp-split-waves: every wave loads and multiplies, by atoms of 16 rows, without a ring of stages");
+    static_assert(a_vector == 1 && b_vector == 1 && c_vector == 1, "warp-split-vectors: vectors of A, B and C have one element");
+    static_assert((m_per_block == 16 || m_per_block == 32 || m_per_block == 64) && (n_per_block == 32 || n_per_block == 64) && ((a_k_major && k_per_block == 32 * warps) || (!a_k_major && k_per_block == 16 * warps)), "warp-split-tile: the tile has 16, 32 or 64 rows and 32 or 64 columns; k_per_block is 32 terms per warp in backward data and 16 in backward weight");
+    static_assert(acc_registers + load_registers + 48 <= 255 && block_size * (acc_registers + load_registers + 48) <= 65536, "warp-split-registers: the sums of a lane and what it loads fit its registers");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdWeightWarpSplitArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "warp-split-atom: the architecture is NVIDIA's, sm_80 or later");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_weight,
@@ -752,11 +792,11 @@ struct BwdDataTmaRules {
     static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
+    static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
-    static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
+    static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
@@ -795,12 +835,12 @@ struct BwdDataStationaryRules {
     static_assert(elem_bytes == 2 || as_stored == 1, "tma-tf32: families stationary and halo have elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
+    static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
-    static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
+    static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
 };
 
 // Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
@@ -835,11 +875,11 @@ struct BwdDataCol2imRules {
     static_assert((elem_bytes == 2 && as_stored == 1) || (elem_bytes == 4 && as_stored == 0), "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert((m_per_block == 64 || m_per_block == 128) && (m_per_xdl == 64 || m_per_xdl == 128) && m_per_xdl <= m_per_block, "tma-tile: m_per_block is 64 or 128; a warpgroup has m_per_xdl of its rows, 64 or 128");
+    static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 192 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
-    static_assert((warpgroups == 1 && acc_registers + 40 <= 255) || (warpgroups != 1 && acc_registers + 40 <= 232), "tma-registers: accumulators and 40 other registers fit a thread");
+    static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
     static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || c_vector == 4) && D::Layout::channels_last, "col2im-vectors: A and B have units of 16 bytes, one or four channels of C are written at once, and the layout has the channels last");
     static_assert(m_per_xdl == 64 && math_waves * 32 == m_per_block, "col2im-waves: a warpgroup has 64 rows of the tile");
 };
@@ -891,6 +931,46 @@ struct BwdDataStreamingArchRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
     static_assert(has_atom, "streaming-atom: the architecture is NVIDIA's, sm_80 or later");
+};
+
+// D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,
+// family warp_split.
+template <class D>
+struct BwdDataWarpSplitRules {
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto as_stored = D::as_stored;
+    static constexpr auto conv_spec = D::conv_spec;
+    static constexpr auto generic = D::generic;
+    static constexpr auto load_waves = D::load_waves;
+    static constexpr auto math_waves = D::math_waves;
+    static constexpr auto launch_threads = D::launch_threads;
+    static constexpr auto m_per_xdl = D::m_per_xdl;
+    static constexpr auto stages = D::stages;
+    static constexpr auto a_vector = D::a_vector;
+    static constexpr auto b_vector = D::b_vector;
+    static constexpr auto c_vector = D::c_vector;
+    static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto a_k_major = D::a_k_major;
+    static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto warps = D::warps;
+    static constexpr auto acc_registers = D::acc_registers;
+    static constexpr auto load_registers = D::load_registers;
+    static constexpr auto block_size = D::block_size;
+    static_assert(elem_bytes == 2 && as_stored == 1, "warp-split-dtype: tensors are f16 or bf16, multiplied as they are");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && D::Layout::channels_last && !generic, "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, the channels are last, and the instance is not generic");
+    static_assert(load_waves == 0 && math_waves >= 1 && launch_threads <= 1024 && m_per_xdl == 16 && stages == 1, "warp-split-waves: every wave loads and multiplies, by atoms of 16 rows, without a ring of stages");
+    static_assert(a_vector == 1 && b_vector == 1 && c_vector == 1, "warp-split-vectors: vectors of A, B and C have one element");
+    static_assert((m_per_block == 16 || m_per_block == 32 || m_per_block == 64) && (n_per_block == 32 || n_per_block == 64) && ((a_k_major && k_per_block == 32 * warps) || (!a_k_major && k_per_block == 16 * warps)), "warp-split-tile: the tile has 16, 32 or 64 rows and 32 or 64 columns; k_per_block is 32 terms per warp in backward data and 16 in backward weight");
+    static_assert(acc_registers + load_registers + 48 <= 255 && block_size * (acc_registers + load_registers + 48) <= 65536, "warp-split-registers: the sums of a lane and what it loads fit its registers");
+};
+
+// Rules of one architecture: its LDS size in bytes, and if it has a matrix instruction for the instance.
+template <class D, int lds_limit, bool has_atom>
+struct BwdDataWarpSplitArchRules {
+    static constexpr auto lds_bytes = D::lds_bytes;
+    static_assert(lds_bytes <= lds_limit, "lds-bytes: the LDS of a workgroup fits the architecture");
+    static_assert(has_atom, "warp-split-atom: the architecture is NVIDIA's, sm_80 or later");
 };
 
 // D has the fields and derived values (ckgen/config/derived.hpp) of an instance of grouped_conv_bwd_data,

@@ -38,12 +38,13 @@ struct InstanceTraits {
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int compute_bytes;              // per element of an operand in LDS
     int launch_threads;
-    bool truncates;           // the matrix unit rounds partial sums toward zero
-    bool tma;                 // TMA loads the tiles: tensor maps have limits of their own and need no windows
-    bool persistent;          // workgroups take tiles in turn
-    int groups_to_merge = 1;  // groups that a workgroup computes as one where they are side by side
-    bool exchange = false;    // backward weight: the input is A and the output B, see exchanged()
-    HaloLimits halo;          // family halo: a workgroup computes all taps
+    bool truncates;              // the matrix unit rounds partial sums toward zero
+    bool tma;                    // TMA loads the tiles: tensor maps have limits of their own and need no windows
+    bool persistent;             // workgroups take tiles in turn
+    bool splits_to_fill = true;  // split_k -1 gives every compute unit work; false: it splits no more than sums require
+    int groups_to_merge = 1;     // groups that a workgroup computes as one where they are side by side
+    bool exchange = false;       // backward weight: the input is A and the output B, see exchanged()
+    HaloLimits halo;             // family halo: a workgroup computes all taps
     DepthwiseLimits depthwise;
     int lds_bytes;  // per workgroup
     std::vector<DTensorTraits> d;

@@ -41,8 +41,9 @@ struct TmaRoles {
     static constexpr bool waits_for_previous = true;
     static constexpr int resident = tma_resident<D>;
     static constexpr bool pingpong = tma_consumers<D> > 1;
-    // Two math warpgroups with 128 accumulators each need more registers than an even share.
-    static constexpr bool moves_registers = D::warpgroups == 2 && D::acc_registers == 128;
+    // Math warpgroups with many accumulators need more registers than an even share.
+    static constexpr bool moves_registers =
+        D::warpgroups > 1 && D::acc_registers + 40 >= 65536 / launch_threads / 8 * 8;
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const TmaRing<D> ring = TmaRing<D>::first();
@@ -66,7 +67,7 @@ struct TmaRoles {
                 platform::grid_barrier();
         } else {
             if constexpr(moves_registers)
-                platform::setmaxnreg_inc<232>();
+                platform::setmaxnreg_inc<D::warpgroups == 2 ? 232 : 152>();
             const int warpgroup = thread.uniform(id / 128) - 1;
             if constexpr(pingpong)
                 PingPongConsumer<D, View>(thread, args, ring, warpgroup, id % 128).run();

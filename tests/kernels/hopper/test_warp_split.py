@@ -1,0 +1,121 @@
+"""Test family warp_split on the host platform: random small products of 1x1 filters are right in both operations, with
+any alignment of their tensors, with splits and with functions; bugs that a GPU hides are reported.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.conv.problem import make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
+from tests.support.drawn import gap
+from tests.support.planted_bugs import Bug, check_bug
+
+pytestmark = pytest.mark.compiles
+
+WEIGHT = Instance(
+    *("warp_split", "NHWGC/GKYXC/NHWGK", "bf16", "Filter1x1Stride1Pad0", 16, 32, 128, 16, 0, 4, 1, 1, 1, 1),
+    operation=BWD_WEIGHT,
+    archs=("sm_90a",),
+)
+DATA = replace(WEIGHT, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=256)
+OTHERS = {
+    "two warps, 32 rows": replace(WEIGHT, m_per_block=32, math_waves=1, k_per_block=32),
+    "64 rows": replace(WEIGHT, m_per_block=64, math_waves=2, k_per_block=64, dtype="f16"),
+    "64 columns": replace(WEIGHT, n_per_block=64),
+    "a line": replace(WEIGHT, layout="NWGC/GKXC/NWGK"),
+    "groups outermost": replace(WEIGHT, layout="GNHWC/GKYXC/GNHWK"),
+    "weights of f32": replace(WEIGHT, dtype="bf16_f32_bf16"),
+    "inputs, 16 warps": replace(DATA, math_waves=8, k_per_block=512),
+    "inputs, 64 columns": replace(DATA, n_per_block=64, dtype="bf16"),
+    "inputs, 32 rows": replace(DATA, m_per_block=32, math_waves=2, k_per_block=128),
+    "volumes": replace(DATA, layout="NDHWGK/GKZYXC/NDHWGC"),
+    "inputs, groups outermost": replace(DATA, layout="GNHWK/GKYXC/GNHWC"),
+}
+FUSED = (
+    replace(DATA, function="Bilinear"),
+    replace(DATA, function="AddResidual", dtype="bf16"),
+    replace(WEIGHT, function="Scale"),
+    replace(WEIGHT, function="Bilinear"),
+)
+ALL = (WEIGHT, DATA, *OTHERS.values(), *FUSED)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, ALL), CHECKED))
+
+
+@pytest.mark.parametrize("instance", ALL, ids=lambda one: one.name)
+def test_random_problems_are_right(library: Library, instance: Instance) -> None:
+    rng = random.Random(instance.name)
+    for seed in range(10):
+        k, c = (rng.choice([1, 1, 2, 4, 8]) * rng.randint(1, 40) for _ in range(2))
+        image = [rng.choice([1, 1, 1, 2, 3]) for _ in range(instance.ndim)]
+        groups, batch = rng.choice([1, 1, 1, 3]), rng.choice([1, 5, 16, rng.randint(1, 90)])
+        problem = make_problem(groups=groups, batch=batch, k=k, c=c, filter=[1] * len(image), input=image)
+        assert library.unsupported_reason(instance.name, problem) is None, problem
+        library.configure_host(seed=seed)
+        run_instance(library, instance.name, problem, rng.choice([1, 3, -1]), gap=gap(instance, problem, rng))
+
+
+@pytest.mark.parametrize("instance", [WEIGHT, DATA], ids=["weight", "data"])
+def test_long_sums_are_right_and_only_split_if_asked(library: Library, instance: Instance) -> None:
+    problem = make_problem(batch=1100, k=1100, c=20, filter=[1, 1], input=[1, 1])
+    assert library.split_k(instance.name, problem, -1) == 1
+    run_instance(library, instance.name, problem, -1)
+    run_instance(library, instance.name, problem, 5)
+
+
+@pytest.mark.parametrize("instance", [WEIGHT, DATA], ids=["weight", "data"])
+@pytest.mark.parametrize("fields", [{"filter": [3, 3], "pad": 1}, {"stride": 2}], ids=["3x3", "stride"])
+def test_other_filters_are_refused(library: Library, instance: Instance, fields: dict[str, object]) -> None:
+    sizes: dict[str, object] = {"batch": 2, "k": 64, "c": 32, "filter": [1, 1], "input": [8, 8]}
+    reason = library.unsupported_reason(instance.name, make_problem(**{**sizes, **fields}))  # type: ignore[arg-type]
+    assert reason is not None and "[conv-spec]" in reason
+
+
+KERNEL = "pipeline/warp_split.hpp"
+SMALL = make_problem(batch=21, k=270, c=45, filter=[1, 1], input=[1, 2])
+BUGS = {
+    "no wait for the sums of other warps": (
+        DATA,
+        Bug(KERNEL, "thread.barrier();\n        constexpr int", "constexpr int", ("LDS", "warp_split.hpp"), SMALL),
+    ),
+    "one warp is left out": (
+        DATA,
+        Bug(KERNEL, "warp = 0; warp < Sums::warps;", "warp = 0; warp < Sums::warps - 1;", (), SMALL),
+    ),
+    "the last columns are not left out": (
+        WEIGHT,
+        Bug(KERNEL, "left >= width && reinterpret_cast", "reinterpret_cast", (), SMALL),
+    ),
+    "rows of an atom are exchanged": (
+        WEIGHT,
+        Bug(KERNEL, "half_of(half, loaded.a[2 * pair][i]", "half_of(1 - half, loaded.a[2 * pair][i]", (), SMALL),
+    ),
+    "global memory before the previous kernel ends": (
+        WEIGHT,
+        Bug(
+            KERNEL,
+            "platform::pdl_wait();\n        typename Products::Sums sums",
+            "typename Products::Sums sums",
+            ("pdl_wait",),
+            SMALL,
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
+    instance, bug = BUGS[name]
+    check_bug(bug, instance, run_instance, tmp_path)
