@@ -7,26 +7,24 @@ once; `stages` are the tiles of the weight that shared memory holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.families.bulk_copy import BLOCK_SIZE, C_BYTES, ELEM_BYTES, LAUNCH_THREADS, NDIM, WAVE
 from ckgen.families.counts import ceil_div
-from ckgen.families.family import Coverage, Family
+from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
 from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
-from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE
+from ckgen.families.warp_mma import REGISTERS, WarpMma
 from ckgen.operations.operation import BWD_DATA
 
-ATOM = 16  # rows of mma.sync m16n8k16
 KIB_OF_WEIGHT = 64  # of shared memory by rule: three workgroups fit a multiprocessor
-REGISTERS = 65536  # per multiprocessor: CUDA programming guide, compute capabilities
 SHARED = 228 * 1024  # bytes per multiprocessor of Hopper; 1 KiB per workgroup is reserved
 
 DERIVED = (
@@ -169,7 +167,7 @@ RULES: tuple[Rule, ...] = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Streaming(Family):
+class Streaming(WarpMma):
     """The family streaming."""
 
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
@@ -178,12 +176,6 @@ class Streaming(Family):
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         return 64
-
-    def m_per_xdl(self, n_per_block: int) -> int:
-        return ATOM
-
-    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
-        return 0, block_size // WAVE_SIZE
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         full = ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes
@@ -195,15 +187,6 @@ class Streaming(Family):
 
     def stages(self, instance: Fields) -> int:
         return max(1, KIB_OF_WEIGHT * 1024 // (instance.k_per_block * instance.n_per_block * instance.elem_bytes))
-
-    def archs(self, instance: Fields) -> Sequence[str]:
-        return tuple(NVIDIA_ARCHES)
-
-    def home(self, dtype: str) -> Sequence[str]:
-        return tuple(NVIDIA_ARCHES)
-
-    def has_atom(self, instance: Fields, arch: str) -> bool:
-        return arch in NVIDIA_ARCHES
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
         """True if shared memory holds the weight of a group."""
@@ -217,9 +200,6 @@ class Streaming(Family):
     def registers(self, instance: Fields) -> int:
         return instance.acc_registers + instance.load_registers + instance.other_registers
 
-    def splits(self, operation: str) -> bool:
-        return False
-
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """Each warp reads the tile of the weight; a step loads the tile of the output."""
         weight = instance.n_per_block * instance.k_per_block * instance.elem_bytes
@@ -230,7 +210,6 @@ STREAMING = Streaming(
     name="streaming",
     summary="1x1 filters of few channels, from global memory to registers",
     operations=(BWD_DATA,),
-    wave_key="block_size",
     own_sums=(BWD_DATA,),
     struct="Streaming",
     header="streaming",

@@ -6,23 +6,20 @@ registers of mma.sync, in vectors as wide as the tensors' alignment allows; shar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ckgen.families.bulk_copy import BLOCK_SIZE, C_BYTES, ELEM_BYTES, LAUNCH_THREADS, NDIM, WAVE
-from ckgen.families.family import Family
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
 from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import Shape, Width
-from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE
+from ckgen.families.warp_mma import ATOM, REGISTERS, WarpMma
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
-ATOM = 16  # rows of mma.sync m16n8k16, and its terms
 WARPS = 8  # by which k_per_block is chosen, as block_size 256 has
-REGISTERS = 65536  # per multiprocessor: CUDA programming guide, compute capabilities
 OTHER_REGISTERS = 48  # of a lane, for addresses and other values
 
 DERIVED = (
@@ -140,7 +137,7 @@ RULES: tuple[Rule, ...] = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WarpSplit(Family):
+class WarpSplit(WarpMma):
     """The family warp_split."""
 
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
@@ -149,12 +146,6 @@ class WarpSplit(Family):
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         return WARPS * ATOM * (2 if operation == BWD_DATA else 1)
-
-    def m_per_xdl(self, n_per_block: int) -> int:
-        return ATOM
-
-    def waves(self, operation: str, extents: tuple[int, int, int], block_size: int) -> tuple[int, int]:
-        return 0, block_size // WAVE_SIZE
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         a, b, c = (width if isinstance(width, int) else 1 for width in wanted)
@@ -166,20 +157,8 @@ class WarpSplit(Family):
     def stages(self, instance: Fields) -> int:
         return 1
 
-    def archs(self, instance: Fields) -> Sequence[str]:
-        return tuple(NVIDIA_ARCHES)
-
-    def home(self, dtype: str) -> Sequence[str]:
-        return tuple(NVIDIA_ARCHES)
-
-    def has_atom(self, instance: Fields, arch: str) -> bool:
-        return arch in NVIDIA_ARCHES
-
     def registers(self, instance: Fields) -> int:
         return instance.acc_registers + instance.load_registers + OTHER_REGISTERS
-
-    def splits(self, operation: str) -> bool:
-        return False
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """A step loads its part of both operands to registers."""
@@ -191,7 +170,6 @@ WARP_SPLIT = WarpSplit(
     name="warp_split",
     summary="small products of 1x1 filters, whose warps share GEMM-K",
     operations=(BWD_WEIGHT, BWD_DATA),
-    wave_key="block_size",
     struct="WarpSplit",
     header="warp_split",
 )

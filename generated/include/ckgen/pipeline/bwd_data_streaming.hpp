@@ -20,11 +20,6 @@ struct StreamingBwdDataArgs {
     conv::StreamingWork work;
 };
 
-// The low (which = 0) or high halves of two words as one word.
-CKGEN_DEVICE uint32 half_of(int which, uint32 a, uint32 b) {
-    return which == 0 ? platform::merge_halves<false>(a, b) : platform::merge_halves<true>(a, b);
-}
-
 // The part of a lane in loads, products and stores. Shared memory has the weight as fragments of mma.sync: 16 bytes of
 // a lane follow those of the lane before it. A unit of unit_rows output channels by unit_columns input channels makes
 // the fragments of eight lanes, which put_unit() stores. Units that follow each other along the output channels belong
@@ -63,7 +58,7 @@ public:
             Vec<uint32, 4> fragment;
             CKGEN_UNROLL
             for(int w = 0; w < 4; ++w)
-                fragment[w] = half_of(c % 2, pairs[2 * w][c / 2], pairs[2 * w + 1][c / 2]);
+                fragment[w] = atom::half_of(c % 2, pairs[2 * w][c / 2], pairs[2 * w + 1][c / 2]);
             thread.lds_store(byte + c / 2 * 512 + c % 2 * 64, fragment);
         }
     }
@@ -185,7 +180,7 @@ public:
             CKGEN_UNROLL
             for(int w = 0; w < 4; ++w)
                 fragment[w] =
-                    half_of(c % 2, pairs[w / 2 * 2][w % 2 * 4 + c / 2], pairs[w / 2 * 2 + 1][w % 2 * 4 + c / 2]);
+                    atom::half_of(c % 2, pairs[w / 2 * 2][w % 2 * 4 + c / 2], pairs[w / 2 * 2 + 1][w % 2 * 4 + c / 2]);
             thread.lds_store(byte + c * 64, fragment);
         }
     }
@@ -224,7 +219,7 @@ public:
                 CKGEN_UNROLL
             for(int pair = 0; pair < 2; ++pair) {
                 const uint32 even = loaded.values[s][2 * pair][j / 2], odd = loaded.values[s][2 * pair + 1][j / 2];
-                b[j][pair] = half_of(j % 2, even, odd);
+                b[j][pair] = atom::half_of(j % 2, even, odd);
             }
             CKGEN_UNROLL
             for(int i = 0; i < rows; ++i) {

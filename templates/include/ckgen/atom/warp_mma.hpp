@@ -8,3 +8,12 @@
 #else
 #include "ckgen/atom/mma_sync.hpp"
 #endif
+
+namespace ckgen::atom {
+
+// The low (which = 0) or high halves of two words as one word: a pair of elements of a fragment.
+CKGEN_DEVICE uint32 half_of(int which, uint32 a, uint32 b) {
+    return which == 0 ? platform::merge_halves<false>(a, b) : platform::merge_halves<true>(a, b);
+}
+
+}  // namespace ckgen::atom

@@ -122,16 +122,16 @@ public:
     }
     CKGEN_DEVICE void multiply(const Loaded& loaded, Sums& sums) const {
         CKGEN_UNROLL
-        for(int atom = 0; atom < atoms; ++atom)
+        for(int slice = 0; slice < atoms; ++slice)
             CKGEN_UNROLL
         for(int j = 0; j < columns; ++j) {
             const auto& terms = loaded.b;
-            const uint32 b[2] = {half_of(j % 2, terms[4 * atom][j / 2], terms[4 * atom + 1][j / 2]),
-                                 half_of(j % 2, terms[4 * atom + 2][j / 2], terms[4 * atom + 3][j / 2])};
+            const uint32 b[2] = {atom::half_of(j % 2, terms[4 * slice][j / 2], terms[4 * slice + 1][j / 2]),
+                                 atom::half_of(j % 2, terms[4 * slice + 2][j / 2], terms[4 * slice + 3][j / 2])};
             CKGEN_UNROLL
             for(int i = 0; i < rows; ++i) {
                 uint32 a[4];
-                fragment(loaded, atom, i, a);
+                fragment(loaded, slice, i, a);
                 atom::mma_m16n8k16(sums[i][j], a, b, T{});
             }
         }
@@ -152,19 +152,15 @@ public:
     }
 
 private:
-    // The low (which = 0) or high halves of two words as one word.
-    static CKGEN_DEVICE uint32 half_of(int which, uint32 a, uint32 b) {
-        return which == 0 ? platform::merge_halves<false>(a, b) : platform::merge_halves<true>(a, b);
-    }
-    static CKGEN_DEVICE void fragment(const Loaded& loaded, int atom, int i, uint32 (&a)[4]) {
+    static CKGEN_DEVICE void fragment(const Loaded& loaded, int slice, int i, uint32 (&a)[4]) {
         CKGEN_UNROLL
         for(int half = 0; half < 2; ++half)
             CKGEN_UNROLL
         for(int pair = 0; pair < 2; ++pair)
             if constexpr(KMajor)
-                a[half + 2 * pair] = loaded.a[2 * i + half][2 * atom + pair];
+                a[half + 2 * pair] = loaded.a[2 * i + half][2 * slice + pair];
             else
-                a[half + 2 * pair] = half_of(half, loaded.a[2 * pair][i], loaded.a[2 * pair + 1][i]);
+                a[half + 2 * pair] = atom::half_of(half, loaded.a[2 * pair][i], loaded.a[2 * pair + 1][i]);
     }
 
     const platform::Thread& thread_;

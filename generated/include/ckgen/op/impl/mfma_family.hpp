@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/op/impl/mfma_family.hpp. Do not edit; run: ckgen generate
-// Host code that families xdl and wavelet share: their kernels take the planned arguments unchanged.
+// Host code that families xdl, wavelet and warp_split share: their kernels take the planned arguments unchanged.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"

@@ -1,4 +1,4 @@
-// Host code that families xdl and wavelet share: their kernels take the planned arguments unchanged.
+// Host code that families xdl, wavelet and warp_split share: their kernels take the planned arguments unchanged.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
