@@ -89,7 +89,8 @@ def test_no_header_defines_a_name_that_is_accepted(tool: str) -> None:
 
 @pytest.mark.compiles
 @pytest.mark.quick
-def test_names_of_our_own_headers_compile_behind_the_standard_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", [0, 1])  # a spec has at most 1000 functions
+def test_names_of_our_own_headers_compile_behind_the_standard_ones(half: int, tmp_path: Path) -> None:
     """One file of functions with the name of each type, template and constant of the templates that is a valid name."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((templates_dir() / "include").rglob("*.h*"))]
     words = {word for text in texts for word in re.findall(r"\b[A-Z][A-Za-z0-9]*\b", text)}
@@ -100,7 +101,7 @@ def test_names_of_our_own_headers_compile_behind_the_standard_ones(tmp_path: Pat
     functions = [
         {"name": name, "tensors": ["double", "main"], "scalars": {"int": 0.5, "errno": 1, "unix": 2},
          "expression": "tanh(e) * int + double * errno + max(main, unix)"}
-        for name in names
+        for name in dict.fromkeys(["Convert", *names[half::2]])
     ]  # fmt: skip
     keys = {"operation": BWD_DATA, "layout": "NHWGK/GKYXC/NHWGC", "dtype": "bf16", "block_size": 64, "tile": "32x32"}
     group = {"name": "a", "family": "xdl", **keys, "function": "Convert"}

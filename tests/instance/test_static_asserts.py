@@ -158,6 +158,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "atom/wmma.hpp": {"Size == 16": ("wmma-atom",)},
     "atom/wmma_host.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},
     "atom/dot.hpp": {"Size == 32": ("dl-atom",), "sizeof(TA) == sizeof(TB)": _ONE_SIZE},
+    "pipeline/warp_split.hpp": {"warps * bytes == D::lds_bytes": "derived.hpp has the same sum for the allocation"},
     "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is not a key of family xdl, so group.build gives it none"},
     "platform/amd.hpp": {
         "sizeof(V) == 16": "a fragment is a slot",
