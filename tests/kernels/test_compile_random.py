@@ -81,7 +81,7 @@ def test_what_validates_compiles_for_nvidia() -> None:
 )
 def test_an_assert_without_a_rule_is_seen(tmp_path: Path, arch: str, header: str, place: str, of: str) -> None:
     """Covers an assert inside a function, which a compiler must instantiate even if it only checks syntax."""
-    expansion = random_instances(SEED, 11)
+    expansion = random_instances(SEED, 13)
     tree = compile_sweep.write_tree(expansion, tmp_path)
     sources = [
         path

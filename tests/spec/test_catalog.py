@@ -11,7 +11,7 @@ from ckgen.elementwise.function import Function, Kind, make_function
 from ckgen.errors import CkgenError
 from ckgen.explain.explain import explain
 from ckgen.families.registry import FAMILIES
-from ckgen.hardware.archs import ARCHES
+from ckgen.hardware.archs import ARCHES, NVIDIA_ARCHES
 from ckgen.instance.instance import FIELD_NAMES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.spec.catalog import LIST_HEADERS, MATRIX_HEADERS, diff, list_records, list_rows, support_matrix
@@ -81,7 +81,7 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     assert wavelet == {("2", "f16"): "16", ("2", "bf16"): "16", ("3", "f16"): "10", ("3", "bf16"): "10"}
     assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and "GC/" in row["layout"]} == {"13"}
     assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 165
-    assert rows[0]["archs"] == " ".join((*ARCHES, "sm_90a"))
+    assert rows[0]["archs"] == " ".join((*ARCHES, *dict.fromkeys(("sm_90a", *NVIDIA_ARCHES))))
     assert support_matrix([instance()])[0][-2] == "no"
 
 
