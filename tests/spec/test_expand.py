@@ -263,7 +263,8 @@ def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
     made = [i for i in made if i.stages <= 6 and (i.m_per_block, i.n_per_block, i.stages) not in short]
     assert {(i.m_per_block, i.n_per_block): i.stages for i in made if i.operation == BWD_WEIGHT} == tiles | few_channels
     of_data = {(i.m_per_block, i.n_per_block, i.m_per_xdl): i.stages for i in made if i.operation == BWD_DATA}
-    lines = {(192, 192, 64): 3, (192, 128, 64): 4, (128, 192, 64): 4, (64, 256, 64): 4}  # their buffer for reordering lines replaces one stage
+    # Whose buffer for reordering lines replaces one stage
+    lines = {(192, 192, 64): 3, (192, 128, 64): 4, (128, 192, 64): 4, (64, 256, 64): 4}
     assert of_data == {(m, n, 64): stages for (m, n), stages in tiles.items()} | lines | {
         (128, 64, 64): 6,
         (64, 64, 64): 6,
