@@ -21,7 +21,8 @@ from ckgen.families.rule import Rule
 from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
-from ckgen.families.warp_mma import REGISTERS, WarpMma
+from ckgen.families.warp_mma import REASONS as MMA_REASONS
+from ckgen.families.warp_mma import REGISTERS, WarpMma, atom_rule, dtype_rule
 from ckgen.operations.operation import BWD_DATA
 
 KIB_OF_WEIGHT = 64  # of shared memory by rule: three workgroups fit a multiprocessor
@@ -58,25 +59,14 @@ DERIVED = (
     WAVE,
 )  # fmt: skip
 REASONS = {
+    **MMA_REASONS,
     "k_per_block": "by rule: 64 channels of the output per step",
-    "m_per_xdl": "by rule: the rows of mma.sync m16n8k16",
-    "load_waves": "by rule: every wave loads and multiplies",
-    "math_waves": "by rule: the threads of block_size",
     "stages": f"by rule: {KIB_OF_WEIGHT} KiB of the weight",
     "slot": "by rule: 16 bytes, the widest global access",
 }
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
-    Rule(
-        id="streaming-dtype",
-        scope="domain",
-        condition="elem_bytes == 2 and as_stored == 1",
-        sentence="tensors are f16 or bf16, multiplied as they are",
-        message="{family} has no {dtype} instances",
-        help="use f16 or bf16, or family wavelet_tma",
-        reason="Registers are filled with pairs of elements as mma.sync m16n8k16 takes them.",
-        blame=("dtype",),
-    ),
+    dtype_rule("streaming", "wavelet_tma"),
     Rule(
         id="streaming-spec",
         scope="domain",
@@ -153,16 +143,7 @@ RULES: tuple[Rule, ...] = (
         reason="A lane has 255 registers, a multiprocessor 65536; 32 to 48 of a lane are for other values.",
         blame=("tile", "k_per_block", "stages"),
     ),
-    Rule(
-        id="streaming-atom",
-        scope="arch",
-        condition="has_atom",
-        sentence="the architecture is NVIDIA's, sm_80 or later",
-        message="{family} has no kernel for {arch}",
-        help="leave `archs` out, or use sm_80 to sm_120: {family} is for platform nvidia",
-        reason="The order of operands in registers is that of mma.sync.",
-        blame=("archs", "dtype"),
-    ),
+    atom_rule("streaming"),
 )
 
 

@@ -7,15 +7,49 @@ from dataclasses import dataclass
 
 from ckgen.families.family import Family
 from ckgen.families.fields import Fields
+from ckgen.families.rule import Rule
 from ckgen.hardware.archs import NVIDIA_ARCHES, WAVE_SIZE
 
 ATOM = 16  # rows of mma.sync m16n8k16, and its terms
 REGISTERS = 65536  # per multiprocessor: CUDA programming guide, compute capabilities
+REASONS = {
+    "m_per_xdl": "by rule: the rows of mma.sync m16n8k16",
+    "load_waves": "by rule: every wave loads and multiplies",
+    "math_waves": "by rule: the threads of block_size",
+}
+
+
+def dtype_rule(prefix: str, other: str) -> Rule:
+    """The rule for data types, whose id begins with ``prefix``; ``other`` is the family that has more types."""
+    return Rule(
+        id=f"{prefix}-dtype",
+        scope="domain",
+        condition="elem_bytes == 2 and as_stored == 1",
+        sentence="tensors are f16 or bf16, multiplied as they are",
+        message="{family} has no {dtype} instances",
+        help=f"use f16 or bf16, or family {other}",
+        reason="Registers are filled with pairs of elements as mma.sync m16n8k16 takes them.",
+        blame=("dtype",),
+    )
+
+
+def atom_rule(prefix: str) -> Rule:
+    """The rule for architectures, whose id begins with ``prefix``."""
+    return Rule(
+        id=f"{prefix}-atom",
+        scope="arch",
+        condition="has_atom",
+        sentence="the architecture is NVIDIA's, sm_80 or later",
+        message="{family} has no kernel for {arch}",
+        help="leave `archs` out, or use sm_80 to sm_120: {family} is for platform nvidia",
+        reason="The order of operands in registers is that of mma.sync.",
+        blame=("archs", "dtype"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WarpMma(Family):
-    """A family for NVIDIA whose warps load and multiply on their own, without splits of GEMM-K among workgroups."""
+    """A family for NVIDIA whose warps load and multiply on their own; the selector tries no splits of GEMM-K."""
 
     wave_key: str = "block_size"
 

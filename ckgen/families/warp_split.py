@@ -16,7 +16,8 @@ from ckgen.families.rule import Rule
 from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import Shape, Width
-from ckgen.families.warp_mma import ATOM, REGISTERS, WarpMma
+from ckgen.families.warp_mma import ATOM, REGISTERS, WarpMma, atom_rule, dtype_rule
+from ckgen.families.warp_mma import REASONS as MMA_REASONS
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 WARPS = 8  # by which k_per_block is chosen, as block_size 256 has
@@ -44,25 +45,14 @@ DERIVED = (
     WAVE,
 )
 REASONS = {
+    **MMA_REASONS,
     "k_per_block": f"by rule: one step of each of {WARPS} warps",
-    "m_per_xdl": "by rule: the rows of mma.sync m16n8k16",
-    "load_waves": "by rule: every wave loads and multiplies",
-    "math_waves": "by rule: the threads of block_size",
     "stages": "by rule: operands stay in registers",
     "slot": "by rule: vectors are chosen when the kernel runs",
 }
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
-    Rule(
-        id="warp-split-dtype",
-        scope="domain",
-        condition="elem_bytes == 2 and as_stored == 1",
-        sentence="tensors are f16 or bf16, multiplied as they are",
-        message="{family} has no {dtype} instances",
-        help="use f16 or bf16, or family xdl",
-        reason="Registers are filled with pairs of elements as mma.sync m16n8k16 takes them.",
-        blame=("dtype",),
-    ),
+    dtype_rule("warp-split", "xdl"),
     Rule(
         id="warp-split-spec",
         scope="domain",
@@ -123,16 +113,7 @@ RULES: tuple[Rule, ...] = (
         reason=f"A lane has 255 registers, a multiprocessor 65536; {OTHER_REGISTERS} of a lane are for other values.",
         blame=("tile", "block_size"),
     ),
-    Rule(
-        id="warp-split-atom",
-        scope="arch",
-        condition="has_atom",
-        sentence="the architecture is NVIDIA's, sm_80 or later",
-        message="{family} has no kernel for {arch}",
-        help="leave `archs` out, or use sm_80 to sm_120: {family} is for platform nvidia",
-        reason="The order of operands in registers is that of mma.sync.",
-        blame=("archs", "dtype"),
-    ),
+    atom_rule("warp-split"),
 )
 
 
