@@ -74,8 +74,8 @@ bool is_channels_last(const Tensor& tensor) {
     return all && next(0);
 }
 
-// Tiles of the library's transposition have 64 channels and positions. Of fewer than these, PyTorch's copy is faster:
-// measured on an H100 for 3 and 64 channels. Of one, both formats are the same memory.
+// Of fewer channels or positions, vectors of the library's transposition are mostly empty, and PyTorch's copy is
+// faster: measured on an H100 for 3 channels. Of one, both formats are the same memory.
 constexpr int64_t kFewest = 16;
 
 // Copies between PyTorch's default memory format and channels last by the step's library. False if it is another copy.

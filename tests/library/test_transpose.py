@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from ckgen.library.library import Library
 
-LENGTHS = st.one_of(st.integers(1, 20), st.integers(56, 72), st.integers(120, 200))
+LENGTHS = st.one_of(
+    st.integers(1, 20), st.integers(56, 72), st.integers(88, 200), st.integers(20, 170).map(lambda n: 4 * n)
+)
 
 
 def aligned(count: int, kind: Any) -> Any:
@@ -31,6 +33,9 @@ def transpose(library: Library, source: Any, target: Any, shape: tuple[int, int,
 @given(images=st.integers(1, 3), rows=LENGTHS, columns=LENGTHS, kind=st.sampled_from((np.uint16, np.uint32)))
 @example(images=2, rows=64, columns=49, kind=np.uint16)
 @example(images=1, rows=65, columns=129, kind=np.uint32)
+@example(images=1, rows=1001, columns=3, kind=np.uint16)
+@example(images=1, rows=5, columns=5001, kind=np.uint16)
+@example(images=401, rows=96, columns=97, kind=np.uint16)
 def test_every_element_is_moved(quick_library: Library, images: int, rows: int, columns: int, kind: Any) -> None:
     generator = np.random.default_rng(rows * columns)
     source, target = (aligned(images * rows * columns, kind) for _ in range(2))

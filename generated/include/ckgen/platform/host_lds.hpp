@@ -72,17 +72,14 @@ public:
     char* find(const Access& a, int offset, int bytes, bool write) {
         if(offset < 0 || offset + bytes > static_cast<int>(data_.size()))
             outside(a, offset, bytes, write);
-        if((offset % 4 != 0 || bytes % 4 != 0) && !(write && is_part(offset, bytes)))
+        if((offset % 4 != 0 || bytes % 4 != 0) && !is_part(offset, bytes))
             no_words(a, offset, bytes);
         return data_.data() + offset;
     }
     void mark(const Access& a, int offset, int bytes, bool write) {
-        if(is_part(offset, bytes)) {
-            mark_write(a, offset / 4, ((1 << bytes) - 1) << offset % 4);
-            return;
-        }
-        for(int word = offset / 4; word < (offset + bytes) / 4; ++word)
-            write ? mark_write(a, word, kWholeWord) : mark_read(a, word);
+        const int part = is_part(offset, bytes) ? ((1 << bytes) - 1) << offset % 4 : kWholeWord;
+        for(int word = offset / 4; word < (offset + bytes + 3) / 4; ++word)
+            write ? mark_write(a, word, part) : mark_read(a, word, part);
     }
     // Makes the 8 bytes at `offset` an mbarrier: other accesses to them are errors.
     void keep_mbarrier(int offset) {
@@ -127,7 +124,7 @@ private:
     static constexpr int kSeveral = -2;
     static constexpr int kWholeWord = 15;
 
-    // Threads may write elements of 8 and 16 bits; the parts of a word then have different writers.
+    // Threads may access elements of 8 and 16 bits; the parts of a word then have different writers.
     static bool is_part(int offset, int bytes) { return bytes == 1 || (bytes == 2 && offset % 2 == 0); }
 
     // True if an operation is complete for an agent with knowledge `row`: the workgroup passed a barrier since, or the
@@ -158,9 +155,9 @@ private:
         mark.write_site = a.site;
     }
 
-    void mark_read(const Access& a, int word) {
+    void mark_read(const Access& a, int word, int part) {
         WordMark& mark = marks_[static_cast<size_t>(word)];
-        if(mark.write_epoch < first_epoch_ || mark.written != kWholeWord)
+        if(mark.write_epoch < first_epoch_ || (mark.written & part) != part)
             unwritten(a, word);
         check_writer(a, word, mark, "read");
         mark.read_site = a.site;
@@ -191,7 +188,7 @@ private:
     }
     [[noreturn, gnu::cold, gnu::noinline]] void no_words(const Access& a, int offset, int bytes) const {
         fail("LDS access of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-             " is not made of whole 4-byte words, " + said(a));
+             " is neither made of whole 4-byte words nor a part of one, " + said(a));
     }
     [[noreturn, gnu::cold, gnu::noinline]] void unwritten(const Access& a, int word) const {
         fail("LDS read of bytes that nobody wrote, offset " + std::to_string(word * 4) + ", " + said(a));
