@@ -74,7 +74,7 @@ bool is_channels_last(const Tensor& tensor) {
     return all && next(0);
 }
 
-// Of fewer channels or positions, vectors of the library's transposition are mostly empty, and PyTorch's copy is
+// With fewer channels or positions, vectors of the library's transposition are mostly empty, and PyTorch's copy is
 // faster: measured on an H100 for 3 channels. Of one, both formats are the same memory.
 constexpr int64_t kFewest = 16;
 
