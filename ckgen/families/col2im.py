@@ -79,7 +79,7 @@ class Col2im(Hopper):
         after = abs(seen.input[-1] - problem.output[-1])  # cells after the output's last position, or the reverse
         return fits and after <= CORNERS[problem.ndim - 1] and super().takes(instance, seen)
 
-    def splits(self, operation: str) -> bool:
+    def splits(self, instance: Fields) -> bool:
         return False
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:

@@ -247,7 +247,7 @@ class Family(ABC):
             return 1
         return instance.k_per_block if self.uses_tma or instance.one_tap_tiles else TAP_SLOT
 
-    def splits(self, operation: str) -> bool:
+    def splits(self, instance: Fields) -> bool:
         """True if split_k divides its work."""
         return not self.single_channel
 

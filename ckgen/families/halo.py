@@ -172,8 +172,8 @@ class Halo(BulkCopy):
             groups=instance.groups_to_merge,
         )
 
-    def splits(self, operation: str) -> bool:
-        return operation == BWD_WEIGHT
+    def splits(self, instance: Fields) -> bool:
+        return instance.operation not in self.own_sums
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         return halo_cost.work(instance, problem, split_k, rates, self.matrix_rate(instance.dtype, rates))

@@ -68,5 +68,5 @@ class WarpMma(Family):
     def has_atom(self, instance: Fields, arch: str) -> bool:
         return arch in NVIDIA_ARCHES
 
-    def splits(self, operation: str) -> bool:
+    def splits(self, instance: Fields) -> bool:
         return False

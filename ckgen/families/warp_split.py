@@ -15,12 +15,13 @@ from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
 from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.families.tile_cost import TileBytes
-from ckgen.families.vectors import Shape, Width
+from ckgen.families.vectors import Shape, Width, k_major
 from ckgen.families.warp_mma import ATOM, REGISTERS, WarpMma, atom_rule, dtype_rule
 from ckgen.families.warp_mma import REASONS as MMA_REASONS
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 WARPS = 8  # by which k_per_block is chosen, as block_size 256 has
+PLANE_VECTOR = 4  # positions: 8 bytes
 OTHER_REGISTERS = 48  # of a lane, for addresses and other values
 
 DERIVED = (
@@ -35,7 +36,7 @@ DERIVED = (
     Value(
         "load_registers",
         "Registers per lane for the elements that are multiplied and for those that are loaded meanwhile.",
-        "(m_per_block + n_per_block) if a_k_major else (m_per_block + n_per_block) // 2",
+        "(m_per_block + n_per_block) * (k_per_block // warps) // 32",
     ),
     Value(
         "lds_bytes",
@@ -56,11 +57,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="warp-split-spec",
         scope="domain",
-        condition="pointwise and channels_last and not generic",
-        sentence="conv_spec is Filter1x1Stride1Pad0, the channels are last, and the instance is not generic",
+        condition="pointwise and not generic and (channels_last or (a_k_major and b_k_major))",
+        sentence=(
+            "conv_spec is Filter1x1Stride1Pad0, the channels are last, or in backward weight the positions, and the"
+            " instance is not generic"
+        ),
         message="conv_spec {conv_spec} and layout {layout} for family {family}",
         help="use conv_spec Filter1x1Stride1Pad0 and a layout like NHWGC, and leave `generic` out",
-        reason="Rows of the operands are positions at a constant distance, with neighbouring channels.",
+        reason="Rows of the operands are positions at a constant distance, or channels with neighbouring positions.",
         blame=("conv_spec", "layout", "generic"),
     ),
     Rule(
@@ -76,11 +80,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="warp-split-vectors",
         scope="domain",
-        condition="a_vector == 1 and b_vector == 1 and c_vector == 1",
-        sentence="vectors of A, B and C have one element",
+        condition=(
+            "c_vector == 1 and ((a_k_major and b_k_major and a_vector == 4 and b_vector == 4)"
+            " or ((a_k_major == 0 or b_k_major == 0) and a_vector == 1 and b_vector == 1))"
+        ),
+        sentence="vectors of A and B have four positions where these are contiguous; all others have one element",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out",
-        reason="The kernel chooses vectors of up to 16 bytes by the tensors' alignment.",
+        reason="The kernel chooses vectors of up to 16 bytes by the tensors' alignment, of planes at least 8 bytes.",
         blame=("vector",),
     ),
     Rule(
@@ -88,12 +95,14 @@ RULES: tuple[Rule, ...] = (
         scope="tile",
         condition=(
             "(m_per_block == 16 or m_per_block == 32 or m_per_block == 64)"
-            " and (n_per_block == 32 or n_per_block == 64)"
-            " and ((a_k_major and k_per_block == 32 * warps) or (not a_k_major and k_per_block == 16 * warps))"
+            " and (n_per_block == 32 or n_per_block == 64 or (n_per_block == 16 and b_k_major))"
+            " and (k_per_block == 16 * warps or k_per_block == 32 * warps)"
+            " and (a_k_major or k_per_block == 16 * warps)"
+            " and (b_k_major or a_k_major == 0 or k_per_block == 32 * warps)"
         ),
         sentence=(
-            "the tile has 16, 32 or 64 rows and 32 or 64 columns; k_per_block is 32 terms per warp in backward data and"
-            " 16 in backward weight"
+            "the tile has 16, 32 or 64 rows and 32 or 64 columns, or 16 where both operands are K-major; k_per_block is"
+            " 16 or 32 terms per warp: 32 in backward data, 16 in backward weight with the channels last"
         ),
         message="the tile is {m_per_block}x{n_per_block}x{k_per_block} for {warps} warps",
         help="use a tile such as 16x32, and leave k_per_block out for block_size 256",
@@ -128,8 +137,13 @@ class WarpSplit(WarpMma):
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         return WARPS * ATOM * (2 if operation == BWD_DATA else 1)
 
+    def splits(self, instance: Fields) -> bool:
+        return instance.a_k_major and instance.b_k_major
+
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
-        a, b, c = (width if isinstance(width, int) else 1 for width in wanted)
+        planes = k_major(shape, "a") and k_major(shape, "b")
+        rule = (PLANE_VECTOR, PLANE_VECTOR, 1) if planes else (1, 1, 1)
+        a, b, c = (width if isinstance(width, int) else own for width, own in zip(wanted, rule, strict=True))
         return a, b, c
 
     def vector_reason(self, word: Width, which: str, instance: Fields) -> str:

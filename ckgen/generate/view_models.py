@@ -110,7 +110,7 @@ class Source:
     @property
     def splits(self) -> bool:
         """True if split_k divides its work."""
-        return self.record.splits(self.instance.operation)
+        return self.record.splits(self.instance)
 
     @property
     def record(self) -> Family:

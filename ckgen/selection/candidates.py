@@ -134,7 +134,7 @@ def _timed(instances: Iterable[Instance], problem: ConvProblem, arch: str, fitte
         if row is not None and not instance.generic and not instance.given_copy:
             time, factor = fastest(instance, problem, name, row)
             source: Source = "model" if name in NVIDIA_ARCHES else "predicted"
-            splits = FAMILIES[instance.family].splits(instance.operation)
+            splits = FAMILIES[instance.family].splits(instance)
             order = time, instance.conv_spec == "Default", instance.name
             found.append((order, Choice(instance.name, factor if splits else -1, source, round(time, 1))))
     return [choice for _, choice in sorted(found, key=lambda item: item[0])]

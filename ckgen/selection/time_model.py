@@ -134,7 +134,7 @@ def split_ks(instance: Instance, problem: ConvProblem, tiles: int, units: int) -
     """The factors that the model compares: powers of two, and those whose workgroups fill the GPU; none below that of
     the rows of a weight that stays in LDS."""
     family, terms = FAMILIES[instance.family], saturated(instance.extents(problem).k)
-    if not family.splits(instance.operation):
+    if not family.splits(instance):
         return [1]
     least = ceil_div(terms, family.kept_rows(instance) or terms)
     most = min(ceil_div(terms, instance.k_per_block), MOST_SPLITS)

@@ -13492,6 +13492,113 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "f32_comp_tf32", false, 2, 1, 8, 1152, 4, {2, 2}, {64, 64}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 15, 52.5f},
     }},
+    // G1 N2 K3 C256 1x1 on 200x336 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 2, 3, 256, {1, 1}, {200, 336}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x8x1_s1_m4, 128, 59.0f},
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 61.7f},
+    }},
+    // G1 N2 K24 C64 1x1 on 160x160 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 2, 24, 64, {1, 1}, {160, 160}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 128, 25.3f},
+    }},
+    // G1 N2 K120 C40 1x1 on 80x80 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 2, 120, 40, {1, 1}, {80, 80}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 100, 24.0f},
+    }},
+    // G1 N4 K72 C24 1x1 on 128x256 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 4, 72, 24, {1, 1}, {128, 256}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 54.4f},
+    }},
+    // G1 N4 K240 C40 1x1 on 64x128 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 4, 240, 40, {1, 1}, {64, 128}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 71, 57.9f},
+    }},
+    // G1 N16 K16 C16 1x1 on 240x240 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 16, 16, {1, 1}, {240, 240}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 190.9f},
+    }},
+    // G1 N16 K72 C24 1x1 on 160x160 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 72, 24, {1, 1}, {160, 160}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 128, 137.2f},
+    }},
+    // G1 N32 K12 C48 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 12, 48, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 32.4f},
+    }},
+    // G1 N32 K12 C48 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 12, 48, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 128, 46.8f},
+    }},
+    // G1 N32 K16 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 16, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 89.6f},
+    }},
+    // G1 N32 K32 C192 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 32, 192, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x8x1_s1_m2, 128, 102.8f},
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 128, 107.0f},
+    }},
+    // G1 N32 K40 C24 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 40, 24, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 128, 17.4f},
+    }},
+    // G1 N32 K40 C120 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 40, 120, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 25.1f},
+    }},
+    // G1 N32 K128 C10 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 10, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 92.6f},
+    }},
+    // G1 N32 K128 C18 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 128, 18, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 97.3f},
+    }},
+    // G1 N64 K48 C384 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 48, 384, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x8x1_s1_m8, 59, 478.7f},
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 59, 543.8f},
+    }},
+    // G1 N128 K12 C72 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 12, 72, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 115.3f},
+    }},
+    // G1 N128 K24 C16 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 24, 16, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 140.0f},
+    }},
+    // G1 N128 K32 C144 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 32, 144, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 62.2f},
+    }},
+    // G1 N128 K40 C24 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 40, 24, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 34.2f},
+    }},
+    // G1 N128 K40 C24 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 40, 24, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 48.8f},
+    }},
+    // G1 N128 K64 C16 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 64, 16, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m8, 128, 386.4f},
+    }},
+    // G1 N128 K128 C10 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 128, 10, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 318.8f},
+    }},
+    // G1 N128 K128 C32 1x1 on 72x72 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 128, 32, {1, 1}, {72, 72}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 128, 404.9f},
+    }},
+    // G1 N128 K128 C32 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 128, 32, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2, 128, 930.1f},
+    }},
+    // G1 N128 K240 C40 1x1 on 36x36 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 240, 40, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 71, 203.1f},
+    }},
 };
 
 }  // namespace

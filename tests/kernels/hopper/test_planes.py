@@ -120,10 +120,24 @@ STEPS = PROBLEMS["many tiles"]
 WEIGHT_BUGS = {
     "expects-too-little": Bug(
         "planes_tma.hpp",
-        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);",
-        "platform::mbarrier_expect(ring.full(), D::lds_stage_bytes / 2);",
-        ("LDS read of bytes that nobody wrote", "planes_tma.hpp"),
+        "(args.out_rows + args.in_rows) * 128);",
+        "(args.out_rows + args.in_rows) * 64);",
+        ("bytes more than the phase of the mbarrier", "planes_tma.hpp"),
         STEPS,
+    ),
+    "rows-that-nobody-copies": Bug(
+        "planes_tma.hpp",
+        "clear(thread, b + args.in_rows * 128, b + D::n_per_block * 128);",
+        "",
+        ("LDS read of bytes that nobody wrote", "planes_tma.hpp"),
+        PROBLEMS["many channels"],
+    ),
+    "rows-cleared-too-late-for-the-matrix-unit": Bug(
+        "planes_tma.hpp",
+        "            platform::fence_proxy_async();\n        }\n        Roles::run",
+        "        }\n        Roles::run",
+        ("fence_proxy_async", "planes_tma.hpp"),
+        PROBLEMS["many channels"],
     ),
     "an-image-too-late": Bug(
         "planes_tma.hpp",

@@ -8,6 +8,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ckgen.conv.problem import make_problem
@@ -26,7 +27,13 @@ WEIGHT = Instance(
     archs=("sm_90a",),
 )
 DATA = replace(WEIGHT, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=256)
+PLANES = replace(WEIGHT, layout="NGCHW/GKCYX/NGKHW", k_per_block=256, a_vector=4, b_vector=4)
 OTHERS = {
+    "planes": PLANES,
+    "planes, 64x32": replace(PLANES, m_per_block=64, n_per_block=32, k_per_block=128),
+    "planes, 32x16, two warps": replace(PLANES, m_per_block=32, n_per_block=16, k_per_block=64, math_waves=1),
+    "planes of a line": replace(PLANES, layout="NGCW/GKCX/NGKW", dtype="f16"),
+    "planes of a volume": replace(PLANES, layout="NGCDHW/GKCZYX/NGKDHW"),
     "two warps, 32 rows": replace(WEIGHT, m_per_block=32, math_waves=1, k_per_block=32),
     "64 rows": replace(WEIGHT, m_per_block=64, math_waves=2, k_per_block=64, dtype="f16"),
     "64 columns": replace(WEIGHT, n_per_block=64),
@@ -60,11 +67,32 @@ def test_random_problems_are_right(library: Library, instance: Instance) -> None
     for seed in range(10):
         k, c = (rng.choice([1, 1, 2, 4, 8]) * rng.randint(1, 40) for _ in range(2))
         image = [rng.choice([1, 1, 1, 2, 3]) for _ in range(instance.ndim)]
+        image[-1] *= rng.choice([instance.a_vector, 2 * instance.a_vector, 5 * instance.a_vector])
         groups, batch = rng.choice([1, 1, 1, 3]), rng.choice([1, 5, 16, rng.randint(1, 90)])
         problem = make_problem(groups=groups, batch=batch, k=k, c=c, filter=[1] * len(image), input=image)
         assert library.unsupported_reason(instance.name, problem) is None, problem
         library.configure_host(seed=seed)
         run_instance(library, instance.name, problem, rng.choice([1, 3, -1]), gap=gap(instance, problem, rng))
+
+
+def test_planes_of_slices_are_right(library: Library) -> None:
+    problem = make_problem(batch=3, k=20, c=33, filter=[1, 1], input=[2, 6])
+    rng = np.random.default_rng(1)
+    wide = {"in": rng.normal(size=(3, 1, 40, 2, 6)), "out": rng.normal(size=(5, 1, 24, 2, 6))}
+    bits = {name: (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) for name, values in wide.items()}
+    exact = {name: (values.astype(np.uint32) << 16).view(np.float32) for name, values in bits.items()}
+    wei = np.full((1, 20, 33, 1, 1), 0x7FFF, np.uint16)
+    library.run(PLANES.name, problem, bits["in"][:, :, 5:38], wei, bits["out"][::2, :, 2:22], split_k=-1)
+    found = (wei.astype(np.uint32) << 16).view(np.float32)[0, :, :, 0, 0]
+    expected = np.einsum("nkhw,nchw->kc", exact["out"][::2, 0, 2:22], exact["in"][:, 0, 5:38], dtype=np.float64)
+    assert np.abs(found - expected).max() < 0.01 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("fields", [{"input": [7, 7]}, {"input": [3, 6]}], ids=["odd", "even"])
+def test_planes_that_fill_no_vector_are_refused(library: Library, fields: dict[str, object]) -> None:
+    problem = make_problem(**{"batch": 2, "k": 64, "c": 32, "filter": [1, 1], **fields})  # type: ignore[arg-type]
+    reason = library.unsupported_reason(PLANES.name, problem)
+    assert reason is not None and "[a-vector]" in reason
 
 
 @pytest.mark.parametrize("instance", [WEIGHT, DATA], ids=["weight", "data"])
@@ -84,7 +112,9 @@ def test_other_filters_are_refused(library: Library, instance: Instance, fields:
 
 
 KERNEL = "pipeline/warp_split.hpp"
+OPERAND = "load/warp_split_operand.hpp"
 SMALL = make_problem(batch=21, k=270, c=45, filter=[1, 1], input=[1, 2])
+LINES = make_problem(batch=3, k=21, c=45, filter=[1, 1], input=[2, 2])
 BUGS = {
     "no wait for the sums of other warps": (
         DATA,
@@ -100,7 +130,25 @@ BUGS = {
     ),
     "rows of an atom are exchanged": (
         WEIGHT,
-        Bug(KERNEL, "half_of(half, loaded.a[2 * pair][i]", "half_of(1 - half, loaded.a[2 * pair][i]", (), SMALL),
+        Bug(KERNEL, "half_of(line % 2,", "half_of(1 - line % 2,", (), SMALL),
+    ),
+    "the terms of an atom are exchanged": (
+        PLANES,
+        Bug(KERNEL, "slice, 2 * i + e % 2, e / 2)", "slice, 2 * i + e / 2, e % 2)", (), LINES),
+    ),
+    "images overlap": (
+        PLANES,
+        Bug(OPERAND, "base_ + image * images_.bytes", "base_ + image * row_bytes_", (), LINES),
+    ),
+    "terms after the last image": (
+        PLANES,
+        Bug(
+            OPERAND,
+            "image < static_cast<uint32>(images_.count)",
+            "image <= static_cast<uint32>(images_.count)",
+            ("global", "warp_split_operand.hpp"),
+            LINES,
+        ),
     ),
     "global memory before the previous kernel ends": (
         WEIGHT,

@@ -180,7 +180,7 @@ def _draw_warp_split(rng: random.Random, values: dict[str, Any]) -> None:
     values["conv_spec"] = "Filter1x1Stride1Pad0"
     warps = rng.choice((2, 4, 8, 8, 16))
     values["block_size"] = 32 * warps
-    values["tile"] = {"m_per_block": rng.choice((16, 32, 64)), "n_per_block": rng.choice((32, 64))}
+    values["tile"] = {"m_per_block": rng.choice((16, 32, 64)), "n_per_block": rng.choice((16, 32, 64))}
     if warps != 8 or rng.random() < 0.2:
         values["tile"]["k_per_block"] = rng.choice((16, 32)) * warps
 

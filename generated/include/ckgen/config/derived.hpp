@@ -416,6 +416,7 @@ struct WarpSplitDerived : Config {
     using ComputeA = typename Config::DataType::ComputeA;
     using ComputeB = typename Config::DataType::ComputeB;
     using Accumulator = typename Config::DataType::Accumulator;
+    using Config::k_per_block;
     using Config::load_waves;
     using Config::m_per_block;
     using Config::math_waves;
@@ -435,7 +436,7 @@ struct WarpSplitDerived : Config {
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
     static constexpr int warps = block_size / 32;  // Warps of a workgroup, which share its tile.
     static constexpr int acc_registers = m_per_block * n_per_block / 32;  // Accumulator registers per lane.
-    static constexpr int load_registers = (a_k_major ? m_per_block + n_per_block : (m_per_block + n_per_block) / 2);  // Registers per lane for the elements that are multiplied and for those that are loaded meanwhile.
+    static constexpr int load_registers = (m_per_block + n_per_block) * (k_per_block / warps) / 32;  // Registers per lane for the elements that are multiplied and for those that are loaded meanwhile.
     static constexpr int lds_bytes = warps * m_per_block * (n_per_block + 4) * 4;  // Bytes of LDS a workgroup allocates: for the sums of all warps.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
 };

@@ -1,8 +1,8 @@
-// Family warp_split: small products of filters of one tap with stride 1 and no padding, whose tensors have the channels
-// last. The warps of a workgroup share a tile and take parts of GEMM-K in turn; their sums meet in shared memory. Warps
-// load operands from global memory to the registers of mma.sync, in vectors as wide as the tensors' alignment allows.
-// GEMM-K may have any order as long as both operands have the same, and so may rows and columns; these orders are such
-// that lanes access neighbouring memory.
+// Family warp_split: small products of filters of one tap with stride 1 and no padding, and weights of tensors whose
+// positions are contiguous. The warps of a workgroup share a tile and take parts of GEMM-K in turn; their sums meet in
+// shared memory. Warps load operands from global memory to the registers of mma.sync, in vectors as wide as the
+// tensors' alignment allows. GEMM-K may have any order as long as both operands have the same, and so may rows and
+// columns; these orders are such that lanes access neighbouring memory.
 #pragma once
 
 #include "ckgen/atom/warp_mma.hpp"
@@ -10,6 +10,7 @@
 #include "ckgen/epilogue/fused_weight.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
 #include "ckgen/load/bwd_weight_view.hpp"
+#include "ckgen/load/warp_split_operand.hpp"
 
 namespace ckgen::pipeline {
 
@@ -28,143 +29,97 @@ struct WarpSplitSums {
     }
 };
 
-// An operand in global memory: rows of neighbouring elements of two bytes. `first_column`: of the tile.
-class WarpSplitOperand {
-public:
-    CKGEN_DEVICE WarpSplitOperand(const char* base, int64 row_bytes, int rows, int columns)
-        : base_(base), row_bytes_(row_bytes), rows_(rows), columns_(columns) {
-        const auto bits = static_cast<uint32>(reinterpret_cast<uint64>(base) | static_cast<uint64>(row_bytes)) | 16u;
-        aligned_ = static_cast<int>(bits & (~bits + 1));
-    }
-
-    // Loads Width elements of a row as pairs. Elements outside are zero. `column` is a multiple of Width.
-    template <int Width>
-    CKGEN_DEVICE void load(const platform::Thread& thread, int row, int column, uint32 (&pairs)[Width / 2]) const {
-        CKGEN_UNROLL
-        for(int i = 0; i < Width / 2; ++i)
-            pairs[i] = 0;
-        const int left = row < rows_ ? columns_ - column : 0;
-        const char* const source = base_ + row * row_bytes_ + int64{column} * 2;
-        if(aligned_ >= 2 * Width && left >= Width)
-            load_vectors<Width>(thread, source, left, pairs);
-        else if(Width > 4 && aligned_ >= 8 && left % 4 == 0)
-            load_vectors<min_of(Width, 4)>(thread, source, left, pairs);
-        else if(aligned_ >= 4 && left % 2 == 0)
-            load_vectors<2>(thread, source, left, pairs);
-        else
-            load_elements(thread, source, left, pairs);
-    }
-
-private:
-    template <int Vector, int Pairs>
-    static CKGEN_DEVICE void load_vectors(const platform::Thread& thread, const char* source, int left,
-                                          uint32 (&pairs)[Pairs]) {
-        CKGEN_UNROLL
-        for(int first = 0; first < 2 * Pairs; first += Vector)
-            if(first < left) {
-                const auto values = thread.template global_load<Vec<uint32, Vector / 2>>(source + first * 2);
-                CKGEN_UNROLL
-                for(int i = 0; i < Vector / 2; ++i)
-                    pairs[first / 2 + i] = values[i];
-            }
-    }
-    template <int Pairs>
-    static CKGEN_DEVICE void load_elements(const platform::Thread& thread, const char* source, int left,
-                                           uint32 (&pairs)[Pairs]) {
-        CKGEN_UNROLL
-        for(int i = 0; i < 2 * Pairs; ++i)
-            if(i < left)
-                pairs[i / 2] |= uint32{thread.template global_load<uint16>(source + i * 2)} << i % 2 * 16;
-    }
-
-    const char* base_;
-    int64 row_bytes_;
-    int rows_, columns_;
-    int aligned_;  // bytes to which every row is aligned, at most 16
-};
-
 // The part of a lane in a tile's products. Lane 4 * row + part has rows `row` and 8 + `row` of an atom, column `row`
-// and, in 16 of GEMM-K, four neighbouring terms. KMajor: A has its terms side by side, else its rows.
-template <class D, bool KMajor>
+// and, in 16 of GEMM-K, four neighbouring terms. An operand that is K-major has its terms side by side, else its rows
+// or columns.
+template <class D, class A, class B>
 class WarpSplitTile {
     using T = typename D::ComputeA;
     static constexpr int rows = D::m_per_block / 16, columns = D::n_per_block / 8;
-    static constexpr int atoms = KMajor ? 2 : 1;  // of GEMM-K, so that K-major vectors have 16 bytes
-    static constexpr int terms = 4 * atoms;       // of a lane
+    static constexpr int atoms = D::k_per_block / (D::block_size / 32) / 16;  // of GEMM-K in a step
+    static constexpr int terms = 4 * atoms;                                   // of a lane
+    static constexpr bool a_k_major = D::a_k_major, b_k_major = D::b_k_major;
 
 public:
     static constexpr int step = 16 * atoms;
     using Sums = float[rows][columns][4];
+    // Rows and pairs of terms, or terms and pairs of rows; also of columns.
     struct Loaded {
-        uint32 a[KMajor ? 2 * rows : 4][KMajor ? 4 : rows];  // rows or terms, and pairs of terms or of rows
-        uint32 b[terms][columns / 2];
+        uint32 a[a_k_major ? 2 * rows : terms][a_k_major ? terms / 2 : rows];
+        uint32 b[b_k_major ? columns : terms][b_k_major ? terms / 2 : columns / 2];
     };
 
-    CKGEN_DEVICE WarpSplitTile(const platform::Thread& thread, const WarpSplitOperand& a, const WarpSplitOperand& b,
-                               int m_first, int n_first)
+    CKGEN_DEVICE WarpSplitTile(const platform::Thread& thread, const A& a, const B& b, int m_first, int n_first)
         : thread_(thread), a_(a), b_(b), m_first_(m_first), n_first_(n_first), row_(thread.thread_id() % 32 / 4),
           part_(thread.thread_id() % 4) {}
 
     CKGEN_DEVICE void load(Loaded& loaded, int k) const {
-        const int term = k + terms * part_;
-        CKGEN_UNROLL
-        for(int i = 0; i < terms; ++i)
-            b_.load<columns>(thread_, term + i, n_first_ + row_ * columns, loaded.b[i]);
-        if constexpr(KMajor) {
-            CKGEN_UNROLL
-            for(int i = 0; i < 2 * rows; ++i)
-                a_.load<8>(thread_, m_first_ + 8 * i + row_, term, loaded.a[i]);
-        } else {
-            CKGEN_UNROLL
-            for(int i = 0; i < 4; ++i)
-                a_.load<2 * rows>(thread_, term + i, m_first_ + row_ * 2 * rows, loaded.a[i]);
-        }
+        load_operand<b_k_major, columns>(b_, n_first_, k + terms * part_, loaded.b);
+        load_operand<a_k_major, 2 * rows>(a_, m_first_, k + terms * part_, loaded.a);
     }
     CKGEN_DEVICE void multiply(const Loaded& loaded, Sums& sums) const {
         CKGEN_UNROLL
         for(int slice = 0; slice < atoms; ++slice)
             CKGEN_UNROLL
         for(int j = 0; j < columns; ++j) {
-            const auto& terms = loaded.b;
-            const uint32 b[2] = {atom::half_of(j % 2, terms[4 * slice][j / 2], terms[4 * slice + 1][j / 2]),
-                                 atom::half_of(j % 2, terms[4 * slice + 2][j / 2], terms[4 * slice + 3][j / 2])};
+            const uint32 b[2] = {pair<b_k_major>(loaded.b, slice, j, 0), pair<b_k_major>(loaded.b, slice, j, 1)};
             CKGEN_UNROLL
             for(int i = 0; i < rows; ++i) {
                 uint32 a[4];
-                fragment(loaded, slice, i, a);
+                CKGEN_UNROLL
+                for(int e = 0; e < 4; ++e)
+                    a[e] = pair<a_k_major>(loaded.a, slice, 2 * i + e % 2, e / 2);
                 atom::mma_m16n8k16(sums[i][j], a, b, T{});
             }
         }
     }
-    // Stores the sums at `base`, those of four columns at once.
+    // Stores the sums at `base`, those of neighbouring columns at once.
     CKGEN_DEVICE void store(int base, const Sums& sums) const {
         CKGEN_UNROLL
-        for(int i = 0; i < 2 * rows; ++i)
-            CKGEN_UNROLL
-        for(int e = 0; e < 2; ++e)
-            CKGEN_UNROLL
-        for(int j = 0; j < columns; j += 4) {
+        for(int i = 0; i < 2 * rows; ++i) {
             const auto& own = sums[i / 2];
-            const int line = KMajor ? 8 * i + row_ : row_ * 2 * rows + i, at = i % 2 * 2 + e;
-            thread_.lds_store(base + WarpSplitSums<D>::byte_of(line, (2 * part_ + e) * columns + j),
-                              Vec<float, 4>{own[j][at], own[j + 1][at], own[j + 2][at], own[j + 3][at]});
+            const int line = a_k_major ? 8 * i + row_ : row_ * 2 * rows + i, at = i % 2 * 2;
+            CKGEN_UNROLL
+            for(int j = 0; j < columns; ++j)
+                if constexpr(b_k_major)
+                    thread_.lds_store(base + WarpSplitSums<D>::byte_of(line, 8 * j + 2 * part_),
+                                      Vec<float, 2>{own[j][at], own[j][at + 1]});
+                else if(j % 4 == 0)
+                    CKGEN_UNROLL
+            for(int e = 0; e < 2; ++e)
+                thread_.lds_store(
+                    base + WarpSplitSums<D>::byte_of(line, (2 * part_ + e) * columns + j),
+                    Vec<float, 4>{own[j][at + e], own[j + 1][at + e], own[j + 2][at + e], own[j + 3][at + e]});
         }
     }
 
 private:
-    static CKGEN_DEVICE void fragment(const Loaded& loaded, int slice, int i, uint32 (&a)[4]) {
-        CKGEN_UNROLL
-        for(int half = 0; half < 2; ++half)
+    // Loads the lane's terms from `term` on of `Lines` rows or columns of the tile, whose first one is `first`.
+    template <bool KMajor, int Lines, class Operand, class Elements>
+    CKGEN_DEVICE void load_operand(const Operand& operand, int first, int term, Elements& elements) const {
+        if constexpr(KMajor) {
             CKGEN_UNROLL
-        for(int pair = 0; pair < 2; ++pair)
-            if constexpr(KMajor)
-                a[half + 2 * pair] = loaded.a[2 * i + half][2 * slice + pair];
-            else
-                a[half + 2 * pair] = atom::half_of(half, loaded.a[2 * pair][i], loaded.a[2 * pair + 1][i]);
+            for(int i = 0; i < Lines; ++i)
+                operand.template load<terms>(thread_, first + 8 * i + row_, term, elements[i]);
+        } else {
+            CKGEN_UNROLL
+            for(int i = 0; i < terms; ++i)
+                operand.template load<Lines>(thread_, term + i, first + row_ * Lines, elements[i]);
+        }
+    }
+    // Two terms of a line of the lane, in the registers of an atom: the first or second pair of its slice of GEMM-K.
+    template <bool KMajor, class Elements>
+    static CKGEN_DEVICE uint32 pair(const Elements& elements, int slice, int line, int number) {
+        if constexpr(KMajor)
+            return elements[line][2 * slice + number];
+        else
+            return atom::half_of(line % 2, elements[4 * slice + 2 * number][line / 2],
+                                 elements[4 * slice + 2 * number + 1][line / 2]);
     }
 
     const platform::Thread& thread_;
-    const WarpSplitOperand &a_, &b_;
+    const A& a_;
+    const B& b_;
     const int m_first_, n_first_, row_, part_;
 };
 
@@ -187,10 +142,10 @@ struct WarpSplitBwdData {
             k_tiles = max_of(0, min_of(share, args.k_chunks - k_tile_first));
         }
     };
-    static CKGEN_DEVICE WarpSplitOperand a(const Args& args, const Tile& tile) {
+    static CKGEN_DEVICE load::WarpSplitOperand a(const Args& args, const Tile& tile) {
         return {args.out + tile.group * args.out_group_bytes, args.out_stride_bytes[0], rows(args), args.k};
     }
-    static CKGEN_DEVICE WarpSplitOperand b(const Args& args, const Tile& tile) {
+    static CKGEN_DEVICE load::WarpSplitOperand b(const Args& args, const Tile& tile) {
         return {args.wei + tile.group * args.wei_group_bytes, args.wei_k_bytes, args.k, args.n};
     }
     static CKGEN_DEVICE int rows(const Args& args) { return args.in_length[0]; }
@@ -212,7 +167,7 @@ private:
     }
 };
 
-// Backward weight: A and B have positions by channels.
+// Backward weight: A and B have positions by channels, or channels by positions.
 template <class D>
 struct WarpSplitBwdWeight {
     using Args = typename D::KernelArgs;
@@ -221,11 +176,19 @@ struct WarpSplitBwdWeight {
     struct Tile : conv::BwdWeightTile {
         CKGEN_DEVICE Tile(const Args& args, uint32 block) : BwdWeightTile(of_block<D>(args, block)) {}
     };
-    static CKGEN_DEVICE WarpSplitOperand a(const Args& args, const Tile& tile) {
-        return {args.out + tile.group * args.out_group_bytes, args.out_row_bytes, args.k, args.m};
+    static CKGEN_DEVICE auto a(const Args& args, const Tile& tile) {
+        const char* const base = args.out + tile.group * args.out_group_bytes;
+        if constexpr(D::a_k_major)
+            return load::WarpSplitPlanes(base, args.out_channel_bytes, args.m, images(args, args.out_image_bytes));
+        else
+            return load::WarpSplitOperand(base, args.out_row_bytes, args.k, args.m);
     }
-    static CKGEN_DEVICE WarpSplitOperand b(const Args& args, const Tile& tile) {
-        return {args.in + tile.group * args.in_group_bytes, args.in_row_bytes, args.k, args.n};
+    static CKGEN_DEVICE auto b(const Args& args, const Tile& tile) {
+        const char* const base = args.in + tile.group * args.in_group_bytes;
+        if constexpr(D::b_k_major)
+            return load::WarpSplitPlanes(base, args.in_channel_bytes, args.n, images(args, args.in_image_bytes));
+        else
+            return load::WarpSplitOperand(base, args.in_row_bytes, args.k, args.n);
     }
     static CKGEN_DEVICE int rows(const Args& args) { return args.m; }
     static CKGEN_DEVICE Result result(const Args& args, const platform::Thread& thread, const Tile& tile, int m, int n,
@@ -246,6 +209,9 @@ struct WarpSplitBwdWeight {
     }
 
 private:
+    static CKGEN_DEVICE load::WarpSplitPlanes::Images images(const Args& args, int64 bytes) {
+        return {args.k / args.out_positions, args.out_positions, bytes};
+    }
     static CKGEN_DEVICE int64 offset(const Args& args, int m, int n) { return int64{m} * args.n + n; }
 };
 
@@ -254,7 +220,6 @@ template <class D, class Operation>
 class WarpSplitKernel {
     using Result = typename Operation::Result;
     using Tile = typename Operation::Tile;
-    using Products = WarpSplitTile<D, D::a_k_major>;
     using Sums = WarpSplitSums<D>;
     static constexpr int width = 2;  // columns that a thread writes
 
@@ -266,7 +231,9 @@ public:
 
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         const Tile tile(args, thread.block_id());
-        const WarpSplitOperand a = Operation::a(args, tile), b = Operation::b(args, tile);
+        const auto a = Operation::a(args, tile);
+        const auto b = Operation::b(args, tile);
+        using Products = WarpSplitTile<D, decltype(a), decltype(b)>;
         const int warp = thread.uniform(thread.thread_id() / 32);
         const Products products(thread, a, b, tile.m_first, tile.n_first);
         platform::pdl_wait();
@@ -285,6 +252,7 @@ public:
 private:
     // Adds the warp's products, up to term `end`: a step of each k_per_block terms, the first at term `first`. It loads
     // the next ones meanwhile.
+    template <class Products>
     static CKGEN_DEVICE void sum(const Products& products, int first, int end, typename Products::Sums& sums) {
         typename Products::Loaded now, next;
         products.load(now, first);

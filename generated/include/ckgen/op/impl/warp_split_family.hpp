@@ -15,7 +15,7 @@ struct WarpSplitFamily : MfmaFamily<Base> {
     template <class D>
     static auto traits() {
         auto traits = MfmaFamily<Base>::template traits<D>();
-        traits.splits_to_fill = false;
+        traits.splits_to_fill = D::a_k_major && D::b_k_major;  // weights of planes have many positions
         return traits;
     }
 

@@ -14,7 +14,8 @@ template <class D>
 struct PlanesTmaArgs {
     platform::TensorMap out, in;
     typename D::KernelArgs problem;
-    int32 image_tiles;  // of GEMM-K per image
+    int32 image_tiles;        // of GEMM-K per image
+    int32 out_rows, in_rows;  // that TMA copies of a tile: those of the only tile of few channels
 };
 
 // As in pipeline/tma/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
@@ -51,7 +52,7 @@ struct PlanesTmaLoadRole {
 private:
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const conv::BwdWeightTile& tile,
                                        int position, int image) {
-        platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
+        platform::mbarrier_expect(ring.full(), (args.out_rows + args.in_rows) * 128);
         platform::tma_load_nd(ring.data(), args.out, ring.full(), position, tile.m_first, tile.group, image);
         platform::tma_load_nd(ring.data() + D::m_per_block * 128, args.in, ring.full(), position, tile.n_first,
                               tile.group, image);
@@ -78,6 +79,27 @@ struct PlanesTmaView : WeightTmaView<D, PlanesTmaArgs<D>> {
 template <class D>
 struct PlanesTmaKernel : TmaRoles<D, PlanesTmaView<D>, PlanesTmaLoadRole<D>> {
     using T = typename D::ComputeA;
+    using Roles = TmaRoles<D, PlanesTmaView<D>, PlanesTmaLoadRole<D>>;
+
+    static CKGEN_DEVICE void run(const PlanesTmaArgs<D>& args, platform::Thread& thread) {
+        if(args.out_rows < D::m_per_block || args.in_rows < D::n_per_block) {
+            const int first = static_cast<int>(TmaRing<D>::first().data() - platform::lds_start());
+            for(int stage = 0; stage < D::stages; ++stage) {
+                const int a = first + stage * D::lds_stage_bytes, b = a + D::m_per_block * 128;
+                clear(thread, a + args.out_rows * 128, b);
+                clear(thread, b + args.in_rows * 128, b + D::n_per_block * 128);
+            }
+            platform::fence_proxy_async();
+        }
+        Roles::run(args, thread);
+    }
+
+private:
+    // Sets the rows of a stage to zero that no copy writes.
+    static CKGEN_DEVICE void clear(const platform::Thread& thread, int begin, int end) {
+        for(int byte = begin + thread.thread_id() * 16; byte < end; byte += Roles::launch_threads * 16)
+            thread.lds_store(byte, Vec<uint32, 4>{});
+    }
 };
 
 }  // namespace ckgen::pipeline

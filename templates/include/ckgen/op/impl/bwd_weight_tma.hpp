@@ -75,12 +75,14 @@ private:
     static void set_maps(pipeline::PlanesTmaArgs<D>& args, const conv::BwdWeightArgs& p) {
         args.image_tiles = ceil_div(p.out_positions, D::k_per_block);
         const int64 images = p.k_tiles / args.image_tiles;
-        args.out = platform::box_map<T>(
-            p.out, platform::plane_boxes({p.out_positions, p.m, p.groups, images}, p.out_channel_bytes,
-                                         p.out_group_bytes, p.out_image_bytes, D::k_per_block, D::m_per_block));
+        args.out_rows = std::min(p.m, D::m_per_block);
+        args.in_rows = std::min(p.n, D::n_per_block);
+        args.out = platform::box_map<T>(p.out, platform::plane_boxes({p.out_positions, p.m, p.groups, images},
+                                                                     p.out_channel_bytes, p.out_group_bytes,
+                                                                     p.out_image_bytes, D::k_per_block, args.out_rows));
         args.in = platform::box_map<T>(p.in, platform::plane_boxes({p.out_positions, p.n, p.groups, images},
                                                                    p.in_channel_bytes, p.in_group_bytes,
-                                                                   p.in_image_bytes, D::k_per_block, D::n_per_block));
+                                                                   p.in_image_bytes, D::k_per_block, args.in_rows));
     }
     template <int NDim>
     static platform::Im2colMap image_of(const conv::BwdWeightArgs& p, int64 group_channels) {
