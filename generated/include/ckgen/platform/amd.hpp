@@ -256,7 +256,9 @@ private:
 
 using KernelEntry = const void*;  // argument type of hipLaunchKernel
 
-CKGEN_DEVICE void pdl_wait() {}  // kernels of one stream never overlap
+// Kernels of one stream never overlap.
+CKGEN_DEVICE void pdl_wait() {}
+CKGEN_DEVICE void pdl_launch_dependents() {}
 
 }  // namespace ckgen::platform
 

@@ -3,15 +3,27 @@
 
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
-#include "ckgen/op/impl/warp_split_family.hpp"
+#include "ckgen/op/impl/mfma_family.hpp"
+#include "ckgen/pipeline/warp_split.hpp"
 
 namespace ckgen::instances {
 
-struct BwdWeightWarpSplit : WarpSplitFamily<BwdWeightFamily> {
+struct BwdWeightWarpSplit : WarpMmaFamily<BwdWeightFamily> {
     template <class Config>
     using Checked = CheckedBwdWeightWarpSplit<Config>;
     template <class D>
     using Kernel = pipeline::WarpSplitKernel<D, pipeline::WarpSplitBwdWeight<D>>;
+
+#if !CKGEN_DEVICE_PASS
+    static constexpr const char* type_suffix = "_WarpSplit";
+
+    template <class D>
+    static conv::BwdWeightTraits traits() {
+        conv::BwdWeightTraits traits = WarpMmaFamily::traits<D>();
+        traits.splits_to_fill = D::a_k_major && D::b_k_major;  // planes have many positions
+        return traits;
+    }
+#endif
 };
 
 }  // namespace ckgen::instances

@@ -1,4 +1,4 @@
-// Host code that families xdl, wavelet and warp_split share: their kernels take the planned arguments unchanged.
+// Host code of families whose kernels take no tensor maps: xdl and wavelet, and those that load operands to registers.
 #pragma once
 
 #include "ckgen/platform/platform.hpp"
@@ -28,6 +28,20 @@ struct MfmaFamily : Base {
     static uint32 workgroups(uint32 blocks, const Args&) {
         return blocks;
     }
+#endif
+};
+
+// Families streaming and warp_split.
+template <class Base>
+struct WarpMmaFamily : MfmaFamily<Base> {
+#if !CKGEN_DEVICE_PASS
+    // Those of CK's numbers that apply.
+    template <class D>
+    struct TypeNumbers {
+        static constexpr int ak1 = D::a_vector, bk1 = D::b_vector;
+        static constexpr int m_xdl_per_wave = 1, n_xdl_per_wave = 1;
+        static constexpr int a_dst_vector = 1, b_dst_vector = 1;
+    };
 #endif
 };
 
