@@ -83,14 +83,14 @@ def test_a_run_that_the_binding_gets_is_released_by_it(torch_library: Library) -
 def test_the_library_changes_the_memory_format_of_many_channels(
     torch_library: Library, shape: tuple[Any, ...], copies: int
 ) -> None:
-    """PyTorch's copy is several times slower, but for few channels. The first candidates read channels last."""
+    """PyTorch's copy is slower but for few channels: of a weight, which is copied back. The first candidates read
+    channels last."""
     input, weight, gradient, settings = make(shape, torch.float16)
     tensors = gradient.contiguous(), input.contiguous(), weight.contiguous()
     first = next(Gradient(torch_library, request(tensors, settings, 1)).candidates(1, False))
     with torch.profiler.profile() as seen:
         torch.ops.ckgen.execute(*tensors, words(first.plan))
-    weights = 1  # whose filters have few positions
-    assert sum(event.count for event in seen.key_averages() if event.key == "aten::copy_") == copies + weights
+    assert sum(event.count for event in seen.key_averages() if event.key == "aten::copy_") == copies
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=GRADIENTS)

@@ -15,9 +15,21 @@ from ckgen.machine_code.emulator.launch import Emulator, Memory, Schedule
 
 pytestmark = pytest.mark.compiles
 ROOT = Path(__file__).resolve().parents[2]
-EDGE, THREADS = 64, 256
-# Images, rows, columns: full tiles, rows that begin anywhere, and fewer elements than a vector.
-SHAPES = ((1, 64, 128), (2, 70, 49), (3, 5, 3))
+TILE_ROWS, TILE_COLUMNS, THREADS = 64, 48, 256
+# Images, rows, columns: full tiles, rows that begin anywhere, fewer elements than a vector, and vectors of four rows.
+SHAPES = ((1, 64, 96), (2, 70, 49), (3, 5, 3), (2, 76, 10))
+
+
+def arguments(addresses: tuple[int, int], shape: tuple[int, int, int], size: int) -> bytes:
+    """TransposeArgs (ckgen/load/transpose.hpp)."""
+    _, rows, columns = shape
+    vectors = TILE_COLUMNS * size // 16 + (columns * size % 16 != 0)
+    shift = (vectors - 1).bit_length()
+    by_vectors = (1 << 31 + shift) // vectors + 1, shift  # ckgen/conv/divider.hpp
+    tiles = -(-rows // TILE_ROWS), -(-columns // TILE_COLUMNS)
+    return struct.pack(
+        "<QQqqqIIiiiiIi", *addresses, *shape, *tiles, TILE_ROWS, TILE_COLUMNS, vectors, vectors | 1, *by_vectors
+    )
 
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
@@ -33,9 +45,8 @@ def test_machine_code_moves_every_element(tmp_path: Path, arch: str) -> None:
             source_array = np.random.default_rng(rows).integers(1, 1 << 16, (images, rows, columns)).astype(kind)
             target = np.zeros((images, columns, rows), kind)
             addresses = memory.add("source", source_array, writable=False), memory.add("target", target, writable=True)
-            tiles = -(-rows // EDGE), -(-columns // EDGE)
-            arguments = struct.pack("<QQqqqII", *addresses, images, rows, columns, *tiles)
-            blocks = images * tiles[0] * tiles[1]
-            emulator.launch(prepared, arch, blocks, THREADS, arguments, memory, Schedule(False, 1))
+            given = arguments(addresses, (images, rows, columns), np.dtype(kind).itemsize)
+            blocks = images * -(-rows // TILE_ROWS) * -(-columns // TILE_COLUMNS)
+            emulator.launch(prepared, arch, blocks, THREADS, given, memory, Schedule(False, 1))
             memory.need_written("target")
             assert (target == source_array.transpose(0, 2, 1)).all()

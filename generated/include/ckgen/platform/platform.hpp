@@ -20,7 +20,8 @@
 //                      then nested branches spill
 //   kLoadedHalves      number of LDS ring halves that a load wave holds in registers before it writes them, 1 or 2
 //   pdl_wait()         waits for the end of the previous kernel; see WaitsForPrevious in platform/kernel_traits.hpp
-//   pdl_launch_dependents()  lets the next kernel begin when all workgroups have called it
+//   pdl_launch_dependents()
+//                      lets the next kernel begin when all workgroups have called it
 // and to host code (not in a device pass):
 //   launch<Kernel>()   starts a grid, throws LaunchError
 //   compute_units()    number of compute units of the current device
