@@ -1,9 +1,9 @@
 // Transposes matrices without gaps: images between PyTorch's default memory format and channels last.
 //
-// The copy is memory-bound. A workgroup loads a tile by aligned vectors of 16 bytes, even if its rows begin elsewhere:
-// LDS gets the vectors as they are, so the place of a row's first element in its first vector differs between rows.
-// Every thread then collects vectors of the result, each from as many rows, by loads of one or two elements. Lanes read
-// rows 8, 4 or 2 apart: an odd number of vectors per row, and one after every 8 rows, put these into different banks.
+// The copy is memory-bound. A workgroup copies a tile to LDS in aligned vectors of 16 bytes. A row of the tile may
+// begin inside a vector; then LDS holds the whole vector, and reads skip the elements before the row. Each thread reads
+// one or two elements of several rows at a time and stores them as a vector of the result. Lanes read rows that are 8,
+// 4 or 2 apart: an odd number of vectors per row, and one more vector per 8 rows, put these into different banks.
 #pragma once
 
 #include "ckgen/conv/divider.hpp"

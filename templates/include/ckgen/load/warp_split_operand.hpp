@@ -6,7 +6,7 @@
 
 namespace ckgen::load {
 
-// An operand in global memory: rows of neighbouring elements of two bytes. `first_column`: of the tile.
+// An operand in global memory: rows of neighbouring elements of two bytes.
 class WarpSplitOperand {
 public:
     CKGEN_DEVICE WarpSplitOperand(const char* base, int64 row_bytes, int rows, int columns)
