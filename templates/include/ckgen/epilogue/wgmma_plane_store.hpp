@@ -87,13 +87,15 @@ private:
         const int lds = lds_ + offset(row, slot);
         const int column = line_columns * first + row / column_rows;
         const int position = row % column_rows * row_positions + slot * (16 / static_cast<int>(sizeof(In)));
-        In* target = reinterpret_cast<In*>(args_.target) + input_offset<D>(first_, args_.in) + position +
-                     static_cast<int64>(column) * args_.in.channel;
+        // In bytes: with pointers to elements, nvcc 13.0 splits each store into four of 4 bytes.
+        const int64 channel_bytes = args_.in.channel * static_cast<int64>(sizeof(In));
+        char* target = args_.target + (input_offset<D>(first_, args_.in) + position) * static_cast<int64>(sizeof(In)) +
+                       column * channel_bytes;
         CKGEN_UNROLL
         for(int i = 0; i < 4 * at_once; ++i) {
             if(position < positions_ && column + i * (16 / column_rows) < columns_)
                 thread_.global_store(target, thread_.template lds_load<Vec<int32, 4>>(lds + i * 16 * 128));
-            target += int64{16 / column_rows} * args_.in.channel;
+            target += 16 / column_rows * channel_bytes;
         }
         if constexpr(Lines > at_once)
             put_lines<Lines - at_once>(first + at_once, acc + line_columns / 2 * at_once);

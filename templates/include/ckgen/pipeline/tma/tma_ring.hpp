@@ -33,13 +33,15 @@ struct TmaRing : StageRing {
     CKGEN_DEVICE uint32 weight_empty() const { return weight_full(D::weight_rows / 16); }
 };
 
-// The units of this workgroup: consecutive ones if B is stationary, because they share it.
+// The units of this workgroup: consecutive ones if B is stationary, because they share it. With positions side by side,
+// workgroups store neighbouring positions of all channels at the same time instead: a tile's rows of 128 bytes are far
+// apart, and those of consecutive tiles of one workgroup would reach memory one after the other.
 template <class D>
 CKGEN_DEVICE conv::UnitRun tma_units(const platform::Thread& thread, const conv::TileSchedule& schedule) {
     const auto workgroup = static_cast<int32>(thread.block_id());
     const auto workgroups = static_cast<int32>(thread.grid_size());
-    return D::weight_rows > 0 ? conv::contiguous_units(schedule, workgroup, workgroups)
-                              : conv::strided_units(schedule, workgroup, workgroups);
+    return D::weight_rows > 0 && D::Layout::channels_last ? conv::contiguous_units(schedule, workgroup, workgroups)
+                                                          : conv::strided_units(schedule, workgroup, workgroups);
 }
 
 // The stationary B of a role's current unit. Both roles see it change at the same units.
