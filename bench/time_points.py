@@ -25,6 +25,7 @@ from ckgen.families.registry import FAMILIES  # noqa: E402
 from ckgen.families.tile_cost import Code  # noqa: E402
 from ckgen.hardware.compute_units import RATES  # noqa: E402
 from ckgen.instance.instance import Instance, parse  # noqa: E402
+from ckgen.operations.operation import BWD_DATA  # noqa: E402
 from ckgen.paths import spec_file  # noqa: E402
 from ckgen.problems.sets import load_problems  # noqa: E402
 from ckgen.selection import time_model  # noqa: E402
@@ -37,6 +38,9 @@ from ckgen.tuning.from_rows import read_measured  # noqa: E402
 NVIDIA = "sm_90a"
 H100_MEMORY = 3.35 / 4.8  # of an H200's bandwidth
 ALIGNED_SINCE = "bench/results/2026-11-28"  # kernels copy weights whose rows do not begin at cache lines
+WHOLE_STORES = "bench/results/2026-11-28-h200-plane-stores"  # the first whose kernels store planes 16 bytes at once
+LATER = "bench/results/2026-11-29"  # of those of the day before, only WHOLE_STORES is of such kernels
+STORES_PLANES = ("wavelet_tma", "stationary")
 FROM_CACHE = 0.8  # time of memory in runs that follow each other on the same tensors
 AMD_LAYERS, AMD_ROWS = 150, 40  # layers drawn, and rows of each with a type and layout
 
@@ -106,8 +110,11 @@ def chosen_points(part: str) -> Iterator[Point]:
 
 
 def _outdated(file: str, instance: Instance, problem: ConvProblem) -> bool:
-    """True for a time of a kernel that has copied the weight since."""
-    return file < ALIGNED_SINCE and FAMILIES[instance.family].aligns_weight(instance, problem)
+    """True for a time of a kernel that copies the weight, or stores planes in whole vectors, since then."""
+    if file < ALIGNED_SINCE and FAMILIES[instance.family].aligns_weight(instance, problem):
+        return True
+    planes = instance.operation == BWD_DATA and not instance.channels_last and instance.family in STORES_PLANES
+    return planes and file < LATER and not file.startswith(WHOLE_STORES)
 
 
 _TENSOR = r"(\(\[.*?\], \[.*?\], \d+\))"

@@ -40,11 +40,9 @@ REASONS = {
     "small": "small: the fewest elements that CK's rows access at once",
 }
 
-
-# The products of mma.sync in the time that one value takes from the cache, on an H200; the C++ selector has it too.
-MACS_A_VALUE = 64
-# K channels that a tap takes at least in backward data: a slot of LDS of 16-bit elements. The C++ selector has it too.
-TAP_SLOT = 8
+# The C++ selector has both, too.
+MACS_A_VALUE = 64  # products of mma.sync in the time that one value takes from the cache, on an H200
+TAP_SLOT = 8  # K channels that a tap takes at least in backward data: a slot of LDS of 16-bit elements
 
 
 class Coverage(NamedTuple):
@@ -241,8 +239,7 @@ class Family(ABC):
         return 1
 
     def tap_step(self, instance: Fields) -> int:
-        """The channels that a tap takes whole numbers of: K of GEMM-K in backward data, C of the columns in backward
-        weight."""
+        """The channels that a tap takes whole numbers of: K of GEMM-K in backward data, C of columns in the other."""
         if not OPERATIONS[instance.operation].merged.k:
             return 1
         return instance.k_per_block if self.uses_tma or instance.one_tap_tiles else TAP_SLOT
@@ -250,6 +247,10 @@ class Family(ABC):
     def splits(self, instance: Fields) -> bool:
         """True if split_k divides its work."""
         return not self.single_channel
+
+    def overlaps(self, instance: Fields) -> bool:
+        """True if a workgroup stores one tile while it multiplies the next."""
+        return False
 
     @abstractmethod
     def tile_bytes(self, instance: Fields) -> TileBytes:

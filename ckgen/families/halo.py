@@ -173,7 +173,7 @@ class Halo(BulkCopy):
         )
 
     def splits(self, instance: Fields) -> bool:
-        return instance.operation not in self.own_sums
+        return not instance.a_k_major
 
     def work(self, instance: Fields, problem: ConvProblem, split_k: int, code: Code, rates: Rates) -> Work:
         return halo_cost.work(instance, problem, split_k, rates, self.matrix_rate(instance.dtype, rates))

@@ -157,6 +157,10 @@ class Hopper(BulkCopy):
         by_warps = instance.elem_bytes == 4 and instance.channels_last and not instance.a_k_major
         return 1 / MMA_SYNC_SHARE if by_warps else 1.0
 
+    def overlaps(self, instance: Fields) -> bool:
+        """True for ping-pong consumers: warpgroups with a tile each."""
+        return instance.warpgroups * instance.m_per_xdl > instance.m_per_block
+
     def tap_step(self, instance: Fields) -> int:
         return instance.k_per_block  # as many channels are 128 bytes, the box of a copy
 

@@ -126,6 +126,11 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+def _planes(known: Shape | Fields) -> bool:
+    """True if both operands are K-major: the weight's gradient with positions side by side."""
+    return k_major(known, "a") and k_major(known, "b")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WarpSplit(WarpMma):
     """The family warp_split."""
@@ -138,11 +143,10 @@ class WarpSplit(WarpMma):
         return WARPS * ATOM * (2 if operation == BWD_DATA else 1)
 
     def splits(self, instance: Fields) -> bool:
-        return instance.a_k_major and instance.b_k_major
+        return _planes(instance)
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
-        planes = k_major(shape, "a") and k_major(shape, "b")
-        rule = (PLANE_VECTOR, PLANE_VECTOR, 1) if planes else (1, 1, 1)
+        rule = (PLANE_VECTOR, PLANE_VECTOR, 1) if _planes(shape) else (1, 1, 1)
         a, b, c = (width if isinstance(width, int) else own for width, own in zip(wanted, rule, strict=True))
         return a, b, c
 

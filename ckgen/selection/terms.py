@@ -81,10 +81,20 @@ TERMS = (
     ),
     Term("out_bytes", "pick(split_k > 1.0, 4.0, c_bytes)", "Bytes of a result; partial sums are float32."),
     Term(
+        "multiplying",
+        "max(max(compute, traffic) + 0.2 * min(compute, traffic), serial)",
+        "The busiest unit sums.",
+    ),
+    Term(
+        "storing",
+        "blocks * rows * stored_columns * tile_taps * (out_bytes * write + store / c_vector)",
+        "It writes results.",
+    ),
+    Term(
         "tiled",
-        "max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start"
-        " + blocks * rows * stored_columns * tile_taps * (out_bytes * write + store / c_vector)",
-        "The busiest unit of a matrix product.",
+        "pick(overlaps > 0.0, max(multiplying, storing) + 0.2 * min(multiplying, storing), multiplying + storing)"
+        " + rounds * start",
+        "The busiest unit of a matrix product; some store one tile while they multiply the next.",
     ),
     Term(
         "swept",
@@ -120,10 +130,8 @@ TERMS = (
     Term("copying", "copied / (0.8 * memory) + 2.0 * copies", "Kernels that copy a tensor before the main one."),
     Term(
         "microseconds",
-        "launch + (max(unit, moving) + 0.2 * min(unit, moving)) * (1.0 + 0.5 * parted)"
-        " + pick(split_k > 1.0, 2.0, 0.0) + copying",
-        "The whole run. 16-bit kernels with TMA take longer for planes that do not begin at lines; the kernel that adds"
-        " partial sums starts after 2 us, as copies do.",
+        "launch + max(unit, moving) + 0.2 * min(unit, moving) + pick(split_k > 1.0, 2.0, 0.0) + copying",
+        "The whole run. The kernel that adds partial sums starts after 2 us, as copies do.",
     ),
 )
 TIME = TERMS[-1].name

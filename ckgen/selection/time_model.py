@@ -54,6 +54,7 @@ def instance_numbers(instance: Instance) -> dict[str, float]:
         "lds_bytes": instance.lds_bytes,
         "registers": family.registers(instance),
         "tap_step": family.tap_step(instance),
+        "overlaps": int(family.overlaps(instance)),
         "gathered": int(instance.conv_spec == "Default" and not instance.channels_last),
         "sweep_taps": prod(tile.sweep[:2]),
         "sweep_groups": max(1, tile.sweep[2]),
@@ -69,7 +70,6 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
     image = map(max, problem.input, problem.output)
     aligned = family.aligns_weight(instance, problem)
     copied = _copied(instance, problem, aligned)
-    a_lines = _breaks_lines(instance, problem, instance.a_tensor)
     return {
         "copies": len(copied),
         "copied": 2 * sum(map(problem.elements, copied)) * instance.elem_bytes,
@@ -84,8 +84,7 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
         "written": written,
         "compulsory": sum(read) * instance.elem_bytes + written * instance.c_bytes,
         "a_bytes": problem.elements(instance.a_tensor) * instance.elem_bytes,
-        "a_lines": a_lines,
-        "parted": a_lines if family.copied_units(instance)[1] and not instance.channels_last else 0,
+        "a_lines": _breaks_lines(instance, problem, instance.a_tensor),
         "b_lines": 0 if aligned else _breaks_lines(instance, problem, instance.b_tensor),
         "positions": saturated((problem.batch, *(problem.input if operation.merged.k else image))),
         "passes": _passes(instance, problem),

@@ -66,7 +66,7 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.elem_bytes = i.elem_bytes, n.c_bytes = i.c_bytes;
     n.waves = i.waves, n.threads = i.threads, n.lds_bytes = i.lds_bytes, n.registers = i.registers;
     n.gathered = i.any_filter && last_of(i.layout) != 'K';
-    n.tap_step = i.tap_step, n.pace = i.pace, n.sweep_taps = i.sweep_rows * i.sweep_columns,
+    n.overlaps = i.overlaps, n.tap_step = i.tap_step, n.pace = i.pace, n.sweep_taps = i.sweep_rows * i.sweep_columns,
     n.sweep_groups = std::max(1, i.sweep_groups);
     n.tiles = real(tiles(i, own, p.groups)), n.groups = real(p.groups), n.terms = real(own.k);
     n.tap_channels = real(own.tap_channels * std::min<int64>(i.groups_to_merge, p.groups));
@@ -77,7 +77,6 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.written = real(c), n.compulsory = real((a + b) * i.elem_bytes + c * i.c_bytes),
     n.a_bytes = real(a * i.elem_bytes);
     n.a_lines = breaks_lines(i, p, roles.a), n.b_lines = breaks_lines(i, p, roles.b);
-    n.parted = i.wei_unit != 0 && last_of(i.layout) != 'K' ? n.a_lines : 0.;
     n.positions = real(p.product(
         p.batch, [&](int d) { return own.tap_channels > 0 ? p.input[d] : std::max(p.input[d], p.output(d)); }));
     n.passes = real(passes(i, own, p));

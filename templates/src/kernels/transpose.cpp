@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "ckgen/conv/problem_sizes.hpp"
 #include "ckgen/op/runner.hpp"
 #endif
 
@@ -17,12 +18,12 @@ namespace ckgen::tensor_operation::device {
 
 namespace {
 
+using conv::divide_up;
+
 constexpr int64 kMostBlocks = 0x7fffffff;
 constexpr int64 kWantedBlocks = 400;  // three per multiprocessor: fewer leave some of them waiting for memory
 constexpr int64 kRows = 64;           // of a tile, roughly: rows of the result get whole cache lines of 128 bytes
 constexpr int64 kFewestVectors = 4;   // of a row of a tile: 64 bytes
-
-int64 parts(int64 length, int64 each) { return length / each + (length % each != 0); }
 
 // A division of matrices into tiles of about the same size, which fill LDS unless that gives too few workgroups.
 struct Tiles {
@@ -34,23 +35,22 @@ struct Tiles {
     static Tiles of(const Images& images) {
         constexpr int64 width = Kernel::width, room = Kernel::lds_bytes / 16;
         // The largest of `count` equal parts, in whole vectors.
-        const auto part = [](int64 length, int64 count) { return parts(parts(length, count), width) * width; };
+        const auto part = [](int64 length, int64 count) { return divide_up(divide_up(length, count), width) * width; };
         const int64 more = images.columns % width == 0 ? 0 : 1;  // a vector of rows that do not begin at one
         Tiles tiles{};
         // Rows that fit with all columns: (rows * pitch + rows / 8) vectors.
-        const int64 fit = room * 8 / (((parts(images.columns, width) + more) | 1) * 8 + 1) / width * width;
+        const int64 fit = room * 8 / (((divide_up(images.columns, width) + more) | 1) * 8 + 1) / width * width;
         tiles.rows =
             fit > kRows * 3 / 2
-                ? part(images.rows, parts(images.rows, std::min<int64>(fit, Kernel::launch_threads)))
+                ? part(images.rows, divide_up(images.rows, std::min<int64>(fit, Kernel::launch_threads)))
                 : part(images.rows, std::max<int64>(1, images.rows / kRows + (images.rows % kRows > kRows / 2)));
-        tiles.row_tiles = parts(images.rows, tiles.rows);
+        tiles.row_tiles = divide_up(images.rows, tiles.rows);
         const int64 longest = (((room - tiles.rows / 8) / tiles.rows - 1) | 1) - more;  // row, in vectors
         const int64 others = std::min(images.count, kWantedBlocks) * std::min(tiles.row_tiles, kWantedBlocks);
-        tiles.columns =
-            part(images.columns,
-                 std::max(parts(images.columns, longest * width),
-                          std::min(parts(images.columns, kFewestVectors * width), parts(kWantedBlocks, others))));
-        tiles.column_tiles = parts(images.columns, tiles.columns);
+        tiles.columns = part(images.columns, std::max(divide_up(images.columns, longest * width),
+                                                      std::min(divide_up(images.columns, kFewestVectors * width),
+                                                               divide_up(kWantedBlocks, others))));
+        tiles.column_tiles = divide_up(images.columns, tiles.columns);
         tiles.vectors = tiles.columns / width + more;
         tiles.pitch = tiles.vectors | 1;
         return tiles;

@@ -19,7 +19,8 @@ inline int64 saturated(int64 a, int64 b) {
     return __builtin_mul_overflow(a, b, &result) || result > kCeiling ? kCeiling : result;
 }
 
-inline int64 divide_up(int64 a, int64 b) { return (a + b - 1) / b; }
+// Of a that is not negative.
+inline int64 divide_up(int64 a, int64 b) { return a / b + (a % b != 0); }
 
 // K and C count per group.
 struct ProblemSizes {

@@ -40,6 +40,7 @@ struct InstanceFields {
     int tap_step;                                 // K or C channels that a tap of data or weight takes whole numbers of
     int sweep_rows, sweep_columns, sweep_groups;  // taps and groups that a family of sweeps multiplies at once, else 0
     int out_unit, wei_unit;  // elements that rows of both must fill, or they are copied first; 0: never, -1: always
+    bool overlaps;           // a workgroup stores one tile while it multiplies the next
     bool splits;             // split_k divides its work
     bool sums_columns;       // it computes the products of the problem in conv/col2im.hpp
 };

@@ -30,7 +30,7 @@ Span<Row> all_rows();
 Span<Device> all_devices();
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
-    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, stored_columns, c_vector, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies, parted;
+    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, stored_columns, c_vector, overlaps, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
 };
 
 inline double ceil_div(double value, double step) { return std::ceil(value / step); }
@@ -65,6 +65,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double c_bytes = numbers.c_bytes;
     const double stored_columns = numbers.stored_columns;
     const double c_vector = numbers.c_vector;
+    const double overlaps = numbers.overlaps;
     const double groups = numbers.groups;
     const double sweep_groups = numbers.sweep_groups;
     const double positions = numbers.positions;
@@ -76,7 +77,6 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double written = numbers.written;
     const double copied = numbers.copied;
     const double copies = numbers.copies;
-    const double parted = numbers.parted;
     const double units = device.units;
     const double wave = device.wave;
     const double unit_threads = device.unit_threads;
@@ -123,8 +123,12 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double serial = rounds * depth * (latency + macs * matrix * max(1.0, 4.0 * wave / (64.0 * waves)));
     // Bytes of a result; partial sums are float32.
     const double out_bytes = pick(split_k > 1.0, 4.0, c_bytes);
-    // The busiest unit of a matrix product.
-    const double tiled = max(max(compute, traffic) + 0.2 * min(compute, traffic), serial) + rounds * start + blocks * rows * stored_columns * tile_taps * (out_bytes * write + store / c_vector);
+    // The busiest unit sums.
+    const double multiplying = max(max(compute, traffic) + 0.2 * min(compute, traffic), serial);
+    // It writes results.
+    const double storing = blocks * rows * stored_columns * tile_taps * (out_bytes * write + store / c_vector);
+    // The busiest unit of a matrix product; some store one tile while they multiply the next.
+    const double tiled = pick(overlaps > 0.0, max(multiplying, storing) + 0.2 * min(multiplying, storing), multiplying + storing) + rounds * start;
     // A unit that sweeps a filter.
     const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / units + start;
     // The busiest unit.
@@ -141,8 +145,8 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double moving = (compulsory + reread) / (0.8 * memory) * idle + partials / (0.75 * memory);
     // Kernels that copy a tensor before the main one.
     const double copying = copied / (0.8 * memory) + 2.0 * copies;
-    // The whole run. 16-bit kernels with TMA take longer for planes that do not begin at lines; the kernel that adds partial sums starts after 2 us, as copies do.
-    const double microseconds = launch + (max(unit, moving) + 0.2 * min(unit, moving)) * (1.0 + 0.5 * parted) + pick(split_k > 1.0, 2.0, 0.0) + copying;
+    // The whole run. The kernel that adds partial sums starts after 2 us, as copies do.
+    const double microseconds = launch + max(unit, moving) + 0.2 * min(unit, moving) + pick(split_k > 1.0, 2.0, 0.0) + copying;
     return microseconds;
 }
 
