@@ -18,7 +18,7 @@ inline int64 saturated(int64 a, int64 b) {
     return __builtin_mul_overflow(a, b, &result) || result > kCeiling ? kCeiling : result;
 }
 
-// Of a that is not negative.
+// The quotient, rounded up; a is not negative.
 inline int64 divide_up(int64 a, int64 b) { return a / b + (a % b != 0); }
 
 // K and C count per group.
