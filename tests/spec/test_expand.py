@@ -162,6 +162,10 @@ def test_the_sizes_of_the_catalogue() -> None:
     chosen["torch"] += warp_split
     chosen["hopper"] += warp_split
     chosen["quick"] += 2
+    planes = 3 * (2 * 4 + 3)  # inputs with positions side by side: tiles of 192, and the ping-pong tile
+    full += planes
+    chosen["torch"] += planes
+    chosen["hopper"] += planes
     few_tf32, merged_tf32 = 2 * (2 + 5), 4 + 2  # narrow tiles of inputs; merged groups of weights and inputs
     full += few_tf32 + merged_tf32
     narrow += few_tf32
