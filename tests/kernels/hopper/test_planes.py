@@ -34,6 +34,8 @@ DATA = replace(WEIGHT, layout=DATA_LAYOUT, operation=BWD_DATA)
 DATA_SMALL = replace(DATA, m_per_block=64, n_per_block=64, math_waves=2, dtype="bf16")
 DATA_256 = replace(DATA, n_per_block=256, stages=4)
 DATA_PINGPONG = replace(DATA, m_per_block=64, n_per_block=256, stages=4)
+DATA_PINGPONG_128 = replace(DATA, m_per_xdl=128, dtype="bf16")
+DATA_192 = replace(DATA, m_per_block=192, n_per_block=192, math_waves=6, stages=3)
 DATA_1D = replace(DATA, layout="NGKW/GKCX/NGCW")
 DATA_3D = replace(DATA_SMALL, layout="NGKDHW/GKCZYX/NGCDHW")
 STATIONARY = replace(DATA, family="stationary", m_per_xdl=128, stages=4)
@@ -48,7 +50,7 @@ WEIGHTS = (
     *(WEIGHT_ODD, WEIGHT_ODD_TF32, WEIGHT_ODD_FUSED),
 )
 DATAS = (
-    *(DATA, DATA_SMALL, DATA_256, DATA_PINGPONG, DATA_1D, DATA_3D),
+    *(DATA, DATA_SMALL, DATA_256, DATA_192, DATA_PINGPONG, DATA_PINGPONG_128, DATA_1D, DATA_3D),
     *(STATIONARY, STATIONARY_256, DATA_FUSED),
     *(DATA_TF32, DATA_TF32_PINGPONG, DATA_TF32_1D, DATA_TF32_FUSED),
 )
