@@ -40,7 +40,6 @@ H100_MEMORY = 3.35 / 4.8  # of an H200's bandwidth
 ALIGNED_SINCE = "bench/results/2026-11-28"  # kernels copy weights whose rows do not begin at cache lines
 WHOLE_STORES = "bench/results/2026-11-28-h200-plane-stores"  # the first whose kernels store planes 16 bytes at once
 LATER = "bench/results/2026-11-29"  # of those of the day before, only WHOLE_STORES is of such kernels
-STORES_PLANES = ("wavelet_tma", "stationary")
 FROM_CACHE = 0.8  # time of memory in runs that follow each other on the same tensors
 AMD_LAYERS, AMD_ROWS = 150, 40  # layers drawn, and rows of each with a type and layout
 
@@ -111,9 +110,10 @@ def chosen_points(part: str) -> Iterator[Point]:
 
 def _outdated(file: str, instance: Instance, problem: ConvProblem) -> bool:
     """True for a time of a kernel that copies the weight, or stores planes in whole vectors, since then."""
-    if file < ALIGNED_SINCE and FAMILIES[instance.family].aligns_weight(instance, problem):
+    family = FAMILIES[instance.family]
+    if file < ALIGNED_SINCE and family.aligns_weight(instance, problem):
         return True
-    planes = instance.operation == BWD_DATA and not instance.channels_last and instance.family in STORES_PLANES
+    planes = instance.operation == BWD_DATA and not instance.channels_last and family.uses_tma
     return planes and file < LATER and not file.startswith(WHOLE_STORES)
 
 

@@ -95,7 +95,9 @@ def test_planes_are_stored_16_bytes_at_once(tmp_path: Path) -> None:
     spec, tree = tmp_path / "instances.yaml", tmp_path / "tree"
     spec.write_text(spec_text(PLANES))
     assert main(["generate", "--spec", str(spec), "--out", str(tree), "-q"]) == 0
-    for source in sorted((tree / "src").glob("*/wavelet_tma/*.cpp")):
+    sources = sorted((tree / "src").glob("*/wavelet_tma/*.cpp"))
+    assert len(sources) == 2
+    for source in sources:
         flags = ("-x", "cu", "-std=c++17", "-O3", "-ptx", "-DCKGEN_DEVICE_ONLY=1", "-DCKGEN_PLATFORM_NVIDIA=1")
         code = tmp_path / f"{source.stem}.ptx"
         command = (*nvcc, *flags, "-arch=sm_90a", f"-I{tree / 'include'}", str(source), "-o", str(code))
