@@ -38,8 +38,8 @@ from ckgen.tuning.from_rows import read_measured  # noqa: E402
 NVIDIA = "sm_90a"
 H100_MEMORY = 3.35 / 4.8  # of an H200's bandwidth
 ALIGNED_SINCE = "bench/results/2026-11-28"  # kernels copy weights whose rows do not begin at cache lines
-WHOLE_STORES = "bench/results/2026-11-28-h200-plane-stores"  # the first whose kernels store planes 16 bytes at once
-LATER = "bench/results/2026-11-29"  # of those of the day before, only WHOLE_STORES is of such kernels
+WHOLE_STORES = ("bench/results/2026-11-28-h200-plane-stores", "bench/results/2026-11-28-h200-f32")
+LATER = "bench/results/2026-11-29"  # since then, and in WHOLE_STORES, kernels store planes 16 bytes at once
 FROM_CACHE = 0.8  # time of memory in runs that follow each other on the same tensors
 AMD_LAYERS, AMD_ROWS = 150, 40  # layers drawn, and rows of each with a type and layout
 

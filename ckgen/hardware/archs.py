@@ -244,7 +244,8 @@ class WarpgroupAtom:
         assert f".m64nNk{self.k}." in self.instruction, f"{self.instruction}: size"
 
 
-# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): sm_90a only. There is none for f32 in full.
+# https://docs.nvidia.com/cuda/parallel-thread-execution/ (wgmma.mma_async): sm_90a only. There is none for f32 in full,
+# which is multiplied as sums of two numbers of tf32.
 WARPGROUP_ATOMS: dict[tuple[str, str], WarpgroupAtom] = {
     (atom.arch, atom.input_type): atom
     for atom in (
@@ -268,4 +269,5 @@ def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
 
 def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
     """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), or None."""
-    return WARPGROUP_ATOMS.get((arch, DTYPES[dtype].matrix_type))
+    kind = DTYPES[dtype].matrix_type
+    return WARPGROUP_ATOMS.get((arch, "tf32" if kind == "f32" else kind))

@@ -11,6 +11,7 @@ import pytest
 from ckgen.conv.layout import LAYOUTS
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.elementwise.function import PASS_THROUGH
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from tests.support.bank_conflicts import TRANSPOSING, Count, Counting, one_tile
@@ -51,7 +52,8 @@ def lds_classes(*families: str) -> tuple[Instance, ...]:
         given = instance.given_write or (instance.given_copy and instance.compute_bytes == 1)
         if instance.family in families and instance.function == PASS_THROUGH and not given:
             layout = "NHWGK/GKYXC/NHWGC" if instance.a_k_major else "NHWGC/GKYXC/NHWGK"
-            dtype = "f16" if instance.elem_bytes == 2 else "f32"
+            word = instance.dtype if FAMILIES[instance.family].uses_wgmma else "f32"
+            dtype = "f16" if instance.elem_bytes == 2 else word
             spec = "Default" if instance.channels_last else instance.conv_spec
             exchange = instance.exchange and instance.a_k_major
             alike = replace(instance, layout=layout, dtype=dtype, conv_spec=spec, generic=False, exchange=exchange)
@@ -176,9 +178,11 @@ def test_hopper_has_no_conflict(hopper: Counting, hopper_part: list[Instance]) -
     for instance in hopper_part:
         seen = check(instance.name, hopper.run(instance.name, on_hopper(instance), "sm_90a"))
         files = {file for file, _ in seen}
+        in_full = instance.elem_bytes == 4 and instance.as_stored
+        rows = {"atom/warp_rows.hpp"} if in_full else set()
         if instance.operation == BWD_WEIGHT:
             by_warps = instance.elem_bytes == 4 and instance.channels_last
-            of_products = {"atom/warp_tile.hpp"} if by_warps else set()
+            of_products = {"atom/warp_tile.hpp"} if by_warps else rows
             wide = not instance.channels_last and max(instance.m_per_block, instance.n_per_block) > 64
             cleared = {"pipeline/tma/planes_tma.hpp"} if wide else set()  # rows of a tile with fewer channels
             expected = {"pipeline/halo/halo.hpp"} if instance.family == "halo" else of_products | cleared
@@ -192,7 +196,7 @@ def test_hopper_has_no_conflict(hopper: Counting, hopper_part: list[Instance]) -
                 copied = set() if instance.exchange else {"load/weight_copy.hpp"}
                 through_registers = instance.exchange or not instance.channels_last
                 loaded = {"atom/plane_fragments.hpp", "epilogue/plane_words.hpp"} if through_registers else set()
-                expected |= copied | loaded
+                expected |= copied | loaded | rows
             assert files == expected, instance.name
 
 

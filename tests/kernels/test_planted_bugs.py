@@ -23,6 +23,7 @@ BUGS = {
     **{f"halo: {name}": bug for name, bug in (test_bwd_weight.HALO_BUGS | test_bwd_weight.MERGED_BUGS).items()},
     **{f"wavelet_tma: {name}": bug for name, bug in test_bwd_weight.TMA_BUGS.items()},
     **{f"wavelet_tma of tf32: {name}": bug for name, bug in test_bwd_weight.TF32_BUGS.items()},
+    **{f"wavelet_tma of f32: {name}": bug for name, bug in test_bwd_weight.F32_BUGS.items()},
     **{f"planes: {name}": bug for name, bug in (test_planes.WEIGHT_BUGS | test_planes.DATA_BUGS).items()},
     **{f"planes of tf32: {name}": bug for name, bug in test_planes.DATA_TF32_BUGS.items()},
     **{plant.id: plant for plant in PLANTS},

@@ -148,7 +148,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     chosen["torch"] += vectors + halves
     chosen["hopper"] += halves
     chosen["types"] += types_of_vectors
-    col2im = 3 * 3 * (3 + 3)  # inputs of few channels, one and four at once
+    col2im = 3 * 4 * (3 + 3)  # inputs of few channels, one and four at once
     full += col2im
     chosen["torch"] += col2im
     chosen["hopper"] += col2im
@@ -166,6 +166,10 @@ def test_the_sizes_of_the_catalogue() -> None:
     full += planes
     chosen["torch"] += planes
     chosen["hopper"] += planes
+    f32 = 3 * (3 + 2 + 1) + 3 * (1 + 2 + 1) + 1  # each product as three of tf32: weights, and inputs
+    full += f32
+    chosen["torch"] += f32
+    chosen["hopper"] += f32
     few_tf32, merged_tf32 = 2 * (2 + 5), 4 + 2  # narrow tiles of inputs; merged groups of weights and inputs
     full += few_tf32 + merged_tf32
     narrow += few_tf32

@@ -67,7 +67,7 @@ RULES: tuple[Rule, ...] = (
             "elem_bytes == 2 or not channels_last"
             " or (n_per_block != 192 and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
         ),
-        sentence="backward weight in tf32 with the channels last has 64, 128 or 256 columns and no ping-pong",
+        sentence="backward weight in f32 or tf32, channels last, has 64, 128 or 256 columns and no ping-pong",
         message="n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves for {dtype}",
         help="use n_per_block 64, 128 or 256, and leave `m_per_xdl` and `wave_ratio` out",
         reason=(
@@ -79,14 +79,31 @@ RULES: tuple[Rule, ...] = (
         operations=(BWD_WEIGHT,),
     ),
     Rule(
+        id="tma-f32",
+        scope="tile",
+        condition=(
+            "elem_bytes == 2 or as_stored == 0"
+            " or (n_per_block <= 128 and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
+        ),
+        sentence="f32 that is not rounded to tf32 has at most 128 columns and no ping-pong",
+        message="{dtype} with n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves",
+        help="use n_per_block 64 or 128, and leave `m_per_xdl` and `wave_ratio` out",
+        reason=(
+            "Warps multiply f32 as the sum of two numbers of tf32, which they compute in registers, beside those of the"
+            " results and of a step's products."
+        ),
+        blame=("tile", "m_per_xdl", "wave_ratio", "dtype"),
+        only=("wavelet_tma", "col2im"),
+    ),
+    Rule(
         id="tma-exchange",
         scope="domain",
         condition="not exchange or (elem_bytes == 4 and channels_last and c_vector > 1)",
-        sentence="the weight is operand A only in tf32, with the channels last and whole vectors of the input",
+        sentence="the weight is operand A only in f32 or tf32, with the channels last and whole vectors of the input",
         message="exchange for {dtype} with layout {layout} and a c vector of {c_vector}",
-        help="leave `exchange` out, or use dtype f32_comp_tf32, a layout like NHWGC and no `vector`",
+        help="leave `exchange` out, or use dtype f32 or f32_comp_tf32, a layout like NHWGC and no `vector`",
         reason=(
-            "Threads load a weight of tf32 to registers, since wgmma reads tf32 from LDS only with GEMM-K innermost."
+            "Threads load a weight of f32 to registers, since wgmma reads tf32 from LDS only with GEMM-K innermost."
             " Weights of 16 bits are read as they are."
         ),
         blame=("exchange", "dtype", "layout", "vector"),

@@ -17,17 +17,17 @@ LDS_BYTES = Rule(
 COPY_DTYPE = Rule(
     id="tma-dtype",
     scope="domain",
-    condition="(elem_bytes == 2 and as_stored == 1) or (elem_bytes == 4 and as_stored == 0)",
-    sentence="A and B have elements of 16 bits that are multiplied as they are, or of f32 that are multiplied as tf32",
+    condition="(elem_bytes == 2 and as_stored == 1) or elem_bytes == 4",
+    sentence="A and B have elements of 16 bits that are multiplied as they are, or of f32",
     message="{family} has no {dtype} instances",
-    help="use f16, bf16 or bf16_f32_bf16, or family xdl",
-    reason="The matrix unit multiplies f32 as tf32, with 10 bits. Copies by TMA round to tf32 but not otherwise.",
+    help="use f16, bf16, bf16_f32_bf16, f32 or f32_comp_tf32, or family xdl",
+    reason="Copies by TMA round to tf32 but not otherwise.",
     blame=("dtype",),
 )
 COPY_TF32 = Rule(
     id="tma-tf32",
     scope="domain",
-    condition="elem_bytes == 2 or as_stored == 1",
+    condition="elem_bytes == 2",
     sentence="families stationary and halo have elements of 16 bits",
     message="{family} has no {dtype} instances",
     help="use f16 or bf16, or family wavelet_tma",

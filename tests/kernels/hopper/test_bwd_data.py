@@ -57,8 +57,17 @@ EXCHANGES = (
     *(EXCHANGED, EXCHANGED_PINGPONG, EXCHANGED_WIDE, EXCHANGED_RESIDUAL),
     *(EXCHANGED_NARROW, EXCHANGED_1D, EXCHANGED_3D),
 )
+# f32, each product as three of tf32: with the weight as operand A, or a copy of it.
+F32 = replace(EXCHANGED, dtype="f32")
+F32_SMALL = replace(F32, m_per_block=64, n_per_block=64, math_waves=2)
+F32_RESIDUAL = replace(EXCHANGED_RESIDUAL, dtype="f32")
+F32_COPIED = replace(F32, exchange=False)
+F32_1D = replace(EXCHANGED_1D, dtype="f32")
+F32_3D = replace(EXCHANGED_3D, dtype="f32")
+F32S = (F32, F32_SMALL, F32_RESIDUAL, F32_COPIED, F32_1D, F32_3D)
 STATIONARIES = (STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL)
 TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D, *EXCHANGES)
+WORDS = (*TF32S, *F32S)  # elements of 32 bits
 # Inputs of any number of channels.
 ODD = replace(PINGPONG, c_vector=1)
 ODD_SMALL = replace(SMALL, c_vector=1, stages=3, dtype="bf16")
@@ -67,8 +76,9 @@ ODD_1D = replace(TMA_1D, c_vector=1)
 ODD_3D = replace(TMA_3D, c_vector=1)
 ODD_TF32 = replace(TF32, c_vector=1)
 ODD_TF32_WIDE = replace(TF32_WIDE, c_vector=1)
-ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE)
-ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, *STATIONARIES, TMA_1D, TMA_3D, *TF32S, *ODDS)
+ODD_F32 = replace(F32_SMALL, exchange=False, c_vector=1)
+ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE, ODD_F32)
+ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, *STATIONARIES, TMA_1D, TMA_3D, *WORDS, *ODDS)
 
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
@@ -124,7 +134,7 @@ def distinct(library: Library, name: str, problem: ConvProblem, splits: Sequence
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_wavelet_tma_is_right(library: Library, name: str, splits: tuple[int, ...]) -> None:
     problem = PROBLEMS[name]
-    instances = [i for i in ALL if i.ndim == problem.ndim and (i not in TF32S or FAMILIES[i.family].takes(i, problem))]
+    instances = [i for i in ALL if i.ndim == problem.ndim and (i not in WORDS or FAMILIES[i.family].takes(i, problem))]
     assert instances
     for turn, instance in enumerate(instances):
         for split_k in distinct(library, instance.name, problem, splits):
@@ -134,8 +144,8 @@ def test_wavelet_tma_is_right(library: Library, name: str, splits: tuple[int, ..
 
 @pytest.mark.parametrize("splits", chosen([(1, 3), (9, -1)], [(1, 3)]), ids=str)
 @pytest.mark.parametrize("name", NARROW)
-def test_tf32_takes_input_channels_in_multiples_of_four(library: Library, name: str, splits: tuple[int, ...]) -> None:
-    for instance in (i for i in TF32S if i.ndim == NARROW[name].ndim):
+def test_words_take_input_channels_in_multiples_of_four(library: Library, name: str, splits: tuple[int, ...]) -> None:
+    for instance in (i for i in WORDS if i.ndim == NARROW[name].ndim):
         for split_k in distinct(library, instance.name, NARROW[name], splits):
             run_instance(library, instance.name, NARROW[name], split_k)
 
@@ -184,7 +194,7 @@ def test_random_problems_are_right_with_few_and_many_splits(library: Library, se
 
 
 @pytest.mark.parametrize("k", [24, 32, 40])
-@pytest.mark.parametrize("instance", [TMA, STATIONARY, TF32, EXCHANGED, ODD], ids=lambda one: one.name)
+@pytest.mark.parametrize("instance", [TMA, STATIONARY, TF32, EXCHANGED, F32, ODD], ids=lambda one: one.name)
 def test_channels_after_those_of_a_slice_are_not_read(library: Library, instance: Instance, k: int) -> None:
     """Positions that are 128 bytes apart are not a copy with zeros after the channels."""
     problem = make_problem(batch=1, k=k, c=64, filter=[3, 3], input=[5, 6], pad=1)
@@ -200,8 +210,9 @@ def test_tf32_copies_the_weight_and_the_output_only_where_it_must(library: Libra
 
 
 def test_an_exchanged_product_copies_no_weight(library: Library) -> None:
-    assert library.workspace_size(EXCHANGED.name, PROBLEMS["plain"]) == 0
-    assert library.workspace_size(EXCHANGED.name, PROBLEMS["tiny"]) == 2 * 8 * 4, "the output, K 5 in rows of 8"
+    for instance in (EXCHANGED, F32):
+        assert library.workspace_size(instance.name, PROBLEMS["plain"]) == 0
+        assert library.workspace_size(instance.name, PROBLEMS["tiny"]) == 2 * 8 * 4, "the output, K 5 in rows of 8"
 
 
 def test_a_d_tensor_may_be_the_input_itself(library: Library) -> None:

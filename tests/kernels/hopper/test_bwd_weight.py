@@ -37,7 +37,13 @@ TF32_256 = replace(TF32, n_per_block=256, stages=4)
 TF32_1D = replace(TF32, layout="NWGC/GKXC/NWGK", m_per_block=192, math_waves=6, stages=4)
 TF32_3D = replace(TF32_SMALL, layout="NDHWGC/GKZYXC/NDHWGK", n_per_block=128)
 TF32_ALL = (TF32, TF32_SMALL, TF32_256, TF32_1D, TF32_3D)
-TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_1D, TMA_3D, *TF32_ALL)
+# f32, each product as three of tf32.
+F32 = replace(TF32, dtype="f32")
+F32_SMALL = replace(TF32_SMALL, dtype="f32")
+F32_1D = replace(TF32_1D, dtype="f32", n_per_block=64)
+F32_3D = replace(TF32_3D, dtype="f32")
+F32_ALL = (F32, F32_SMALL, F32_1D, F32_3D)
+TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_1D, TMA_3D, *TF32_ALL, *F32_ALL)
 HALO_8 = Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",))
 HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, k_per_block=32, dtype="bf16")
 HALO_32 = replace(HALO_16, m_per_block=32, n_per_block=32, dtype="bf16_f32_bf16")
@@ -583,8 +589,10 @@ TF32_BUGS = {
     ),
     "a-stage-is-released-before-its-last-loads": Bug(
         "tma_warp_products.hpp",
-        "acc, step);\n            }\n            release(empty);\n",
-        "acc, step);\n                release(empty);\n            }\n",
+        "acc, step);\n            }\n"
+        "            if(!ahead)\n                next_stage();\n            release(empty);\n",
+        "acc, step);\n                release(empty);\n            }\n"
+        "            if(!ahead)\n                next_stage();\n",
         ("wavelet_tma.hpp",),
         TMA_STEPS,
     ),
@@ -597,8 +605,8 @@ TF32_BUGS = {
     ),
     "the-next-stage-is-not-read": Bug(
         "tma_warp_products.hpp",
-        "stage = arrived(ring);\n                        load(operands, stage, 0);\n                    }",
-        "arrived(ring);\n                        load(operands, stage, 0);\n                    }",
+        "stage = arrived(ring);\n                    load(operands, stage, 0);\n                }",
+        "arrived(ring);\n                    load(operands, stage, 0);\n                }",
         (),
         TMA_STEPS,
     ),
@@ -631,13 +639,38 @@ TF32_BUGS = {
         TMA_PROBLEMS["repacked"],
     ),
 }
+F32_BUGS = {
+    "a-low-part-is-not-multiplied": Bug(
+        "tf32_parts.hpp",
+        "[4] = {};\n    CKGEN_UNROLL\n    for(int block = 0; block < Rows * Columns; ++block)\n"
+        "        mma_m16n8k8(products[block], a.low[block % Rows], b.high[block / Rows], tf32_t{});\n",
+        "[4] = {};\n",
+        (),
+        TMA_STEPS,
+    ),
+    "the-rest-of-another-number": Bug(
+        "tf32_parts.hpp",
+        "low[i][r] = difference(values[i][r], high[i][r]);",
+        "low[i][r] = difference(values[i][0], high[i][r]);",
+        (),
+        TMA_STEPS,
+    ),
+    "only-high-parts": Bug(
+        "tf32_parts.hpp",
+        "low[i][r] = difference(values[i][r], high[i][r]);",
+        "low[i][r] = 0;",
+        (),
+        TMA_STEPS,
+    ),
+}
 BUGS = {
     **{("halo", name): bug for name, bug in HALO_BUGS.items()},
     **{("merged", name): bug for name, bug in MERGED_BUGS.items()},
     **{("tma", name): bug for name, bug in TMA_BUGS.items()},
     **{("tf32", name): bug for name, bug in TF32_BUGS.items()},
+    **{("f32", name): bug for name, bug in F32_BUGS.items()},
 }
-BUG_INSTANCES = {"halo": HALO_8, "merged": HALO_4, "tma": TMA, "tf32": TF32}
+BUG_INSTANCES = {"halo": HALO_8, "merged": HALO_4, "tma": TMA, "tf32": TF32, "f32": F32}
 
 
 @pytest.mark.parametrize("key", every_third(BUGS), ids="-".join)

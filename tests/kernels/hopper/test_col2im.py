@@ -32,13 +32,16 @@ WIDE = replace(COL2IM, n_per_block=128, function="Bilinear")
 RESIDUAL = replace(SMALL, n_per_block=128, function="AddResidual")
 TF32 = replace(COL2IM, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4)
 TF32_WIDE = replace(TF32, n_per_block=128, function="AddResidual")
+F32 = replace(TF32, dtype="f32")
+F32_WIDE = replace(TF32_WIDE, dtype="f32", m_per_block=64, math_waves=2)
 LINE = replace(SMALL, layout="NWGK/GKXC/NWGC")
 LINE_TF32 = replace(TF32, layout="NWGK/GKXC/NWGC")
 VOLUME = replace(COL2IM, layout="NDHWGK/GKZYXC/NDHWGC")
 VOLUME_TF32 = replace(TF32, layout="NDHWGK/GKZYXC/NDHWGC", function="Bilinear")
 # Four channels at once.
-FOURS = tuple(replace(i, c_vector=4) for i in (COL2IM, WIDE, RESIDUAL, TF32, LINE, VOLUME_TF32))
-ALL = (COL2IM, SMALL, WIDE, RESIDUAL, TF32, TF32_WIDE, LINE, LINE_TF32, VOLUME, VOLUME_TF32, *FOURS)
+FOURS = tuple(replace(i, c_vector=4) for i in (COL2IM, WIDE, RESIDUAL, TF32, F32, LINE, VOLUME_TF32))
+WORDS = (TF32, TF32_WIDE, F32, F32_WIDE)
+ALL = (COL2IM, SMALL, WIDE, RESIDUAL, *WORDS, LINE, LINE_TF32, VOLUME, VOLUME_TF32, *FOURS)
 
 PROBLEMS = {
     "stem": make_problem(batch=2, k=64, c=3, filter=[7, 7], input=[30, 37], stride=2, pad=3),

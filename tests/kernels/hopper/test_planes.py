@@ -30,6 +30,8 @@ WEIGHT_3D = replace(WEIGHT_SMALL, layout="NGCDHW/GKCZYX/NGKDHW")
 WEIGHT_ODD = replace(WEIGHT, c_vector=1)
 WEIGHT_ODD_TF32 = replace(WEIGHT_TF32, c_vector=1)
 WEIGHT_ODD_FUSED = replace(WEIGHT_SMALL, dtype="bf16", c_vector=1, function="Bilinear")
+WEIGHT_F32 = replace(WEIGHT_TF32, dtype="f32", n_per_block=128)
+WEIGHT_ODD_F32 = replace(WEIGHT_F32, m_per_block=64, n_per_block=64, math_waves=2, c_vector=1)
 DATA = replace(WEIGHT, layout=DATA_LAYOUT, operation=BWD_DATA)
 DATA_SMALL = replace(DATA, m_per_block=64, n_per_block=64, math_waves=2, dtype="bf16")
 DATA_256 = replace(DATA, n_per_block=256, stages=4)
@@ -44,15 +46,19 @@ DATA_TF32 = replace(DATA, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_v
 DATA_TF32_PINGPONG = replace(DATA_TF32, m_per_block=64, n_per_block=256, stages=3)
 DATA_TF32_1D = replace(DATA_TF32, n_per_block=64, layout="NGKW/GKCX/NGCW")
 DATA_TF32_FUSED = replace(DATA_TF32, m_per_block=64, math_waves=2, function="Bilinear")
+DATA_F32 = replace(DATA_TF32, dtype="f32")
+DATA_F32_3D = replace(DATA_F32, m_per_block=64, n_per_block=64, math_waves=2, layout="NGKDHW/GKCZYX/NGCDHW")
+DATA_F32_FUSED = replace(DATA_TF32_FUSED, dtype="f32")
 DATA_FUSED = replace(DATA_SMALL, function="Bilinear")
 WEIGHTS = (
     *(WEIGHT, WEIGHT_SMALL, WEIGHT_TF32, WEIGHT_1D, WEIGHT_3D),
-    *(WEIGHT_ODD, WEIGHT_ODD_TF32, WEIGHT_ODD_FUSED),
+    *(WEIGHT_ODD, WEIGHT_ODD_TF32, WEIGHT_ODD_FUSED, WEIGHT_F32, WEIGHT_ODD_F32),
 )
 DATAS = (
     *(DATA, DATA_SMALL, DATA_256, DATA_192, DATA_PINGPONG, DATA_PINGPONG_128, DATA_1D, DATA_3D),
     *(STATIONARY, STATIONARY_256, DATA_FUSED),
     *(DATA_TF32, DATA_TF32_PINGPONG, DATA_TF32_1D, DATA_TF32_FUSED),
+    *(DATA_F32, DATA_F32_3D, DATA_F32_FUSED),
 )
 
 PROBLEMS = {

@@ -45,9 +45,13 @@ public:
     CKGEN_DEVICE void load(uint32 (&fragments)[Steps][4]) const {
         CKGEN_UNROLL
         for(int step = 0; step < Steps; ++step)
-            CKGEN_UNROLL
+            load(fragments[step], step, 0);
+    }
+    // Loads the fragment of eight positions from boxes that are `bytes_on` further.
+    CKGEN_DEVICE void load(uint32 (&fragment)[4], int step, int bytes_on) const {
+        CKGEN_UNROLL
         for(int i = 0; i < 4; ++i)
-            fragments[step][i] = thread_.template lds_load<uint32>(byte_[i] + step * 8 * 128);
+            fragment[i] = thread_.template lds_load<uint32>(byte_[i] + bytes_on + step * 8 * 128);
     }
 
 private:

@@ -45,8 +45,8 @@ struct WarpLane {
 
 private:
     static float element(uint32 bits, int e) {
-        if constexpr(elements == 1)
-            return __builtin_bit_cast(float, bits);
+        if constexpr(elements == 1)  // tensor cores ignore the other bits of tf32
+            return __builtin_bit_cast(float, bits & ~0x1fffu);
         else
             return to_float(__builtin_bit_cast(Vec<T, 2>, bits)[e]);
     }

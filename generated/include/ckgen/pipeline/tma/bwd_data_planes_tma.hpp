@@ -2,8 +2,8 @@
 // Families wavelet_tma and stationary of backward data for pointwise filters and tensors with neighbouring positions
 // side by side. The output is loaded in boxes of 128 bytes of an image's positions by output channels. The rows of an
 // image are a multiple of 64, of which the last may lie past its positions. Of 16-bit types, both operands are
-// MN-major, and the weight is loaded in boxes of 64 input channels by output channels. Of tf32, threads load A to
-// registers, and the weight is a copy as in pipeline/tma/bwd_data_wavelet_tma.hpp. See pipeline/tma/tma_roles.hpp.
+// MN-major, and the weight is loaded in boxes of 64 input channels by output channels. Of 32-bit types, threads load A
+// to registers, and the weight is a copy as in pipeline/tma/bwd_data_wavelet_tma.hpp. See pipeline/tma/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -85,6 +85,7 @@ template <class D>
 struct PlanesTmaBwdDataView : BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>> {
     using Base = BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>>;
     static constexpr bool a_in_registers = kTransposesWeight<D>;
+    using Products = atom::WarpRows<D::n_per_block, atom::PlaneFragments<D::k_per_block>>;
 
     // A row of A is an output channel.
     static CKGEN_DEVICE int steps(const PlanesTmaBwdDataArgs<D>& args) { return args.problem.tap_rows / step; }

@@ -16,7 +16,7 @@
 //   Accumulator                           the rows and columns of a thread's results
 //   a_in_registers                        true if threads load A from the stage
 //   by_warps, Products                    true if warps load A and B, instead of multiply(): Products
-//   (atom/warp_tile.hpp)
+//                                         (atom/warp_tile.hpp, atom/warp_rows.hpp)
 // and in family stationary, where consecutive units share B,
 //   weight_tile_bytes(args)               bytes from one tile of B to the next
 #pragma once
@@ -27,10 +27,14 @@ namespace ckgen::pipeline {
 
 // Workgroups per multiprocessor: two if their stages and registers fit, so that one stores while the other multiplies.
 // A multiprocessor has 228 KiB of shared memory, of which the system reserves one KiB per workgroup, and 65536
-// registers. Beside the accumulators, a thread needs about 40.
+// registers. Beside the accumulators, a thread needs about 40, and 96 for operands and products of f32.
+template <class D>
+inline constexpr bool tma_multiplies_f32 = IsSame<typename D::ComputeA, float>::value;
+template <class D>
+inline constexpr int tma_registers = D::acc_registers + (tma_multiplies_f32<D> ? 96 : 40);
 template <class D>
 inline constexpr int tma_resident =
-    2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * (D::acc_registers + 40) <= 65536 ? 2 : 1;
+    2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * tma_registers<D> <= 65536 ? 2 : 1;
 
 // Both roles wait for the previous kernel when they have computed their first unit's part of the work.
 // LoadRole: run(thread, args, ring), which one warp executes, and prefetch_maps(args), the maps of the first loads.
@@ -42,9 +46,9 @@ struct TmaRoles {
     static constexpr bool waits_for_previous = true;
     static constexpr int resident = tma_resident<D>;
     static constexpr bool pingpong = tma_consumers<D> > 1;
-    // Math warpgroups with many accumulators need more registers than an even share.
+    // Math warpgroups with many accumulators, or of f32, need more registers than an even share.
     static constexpr bool moves_registers =
-        D::warpgroups > 1 && D::acc_registers + 40 >= 65536 / launch_threads / 8 * 8;
+        D::warpgroups > 1 && (tma_multiplies_f32<D> || tma_registers<D> >= 65536 / launch_threads / 8 * 8);
 
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const TmaRing<D> ring = TmaRing<D>::first();

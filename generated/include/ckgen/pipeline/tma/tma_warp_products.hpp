@@ -1,5 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/tma_warp_products.hpp. Do not edit; run: ckgen generate
-// The products of stages by single warps, which load both operands to registers (atom/warp_tile.hpp).
+// The products of stages by single warps, which load both operands to registers (atom/warp_tile.hpp,
+// atom/warp_rows.hpp).
 #pragma once
 
 #include "ckgen/pipeline/tma/tma_ring.hpp"
@@ -13,29 +14,36 @@ public:
     CKGEN_DEVICE WarpProducts(const platform::Thread& thread, int id, int a_byte, int b_byte)
         : products_(thread, id), id_(id), a_byte_(static_cast<uint32>(a_byte)), b_byte_(static_cast<uint32>(b_byte)) {}
 
-    // acc += the products of the next k_tiles stages of the ring. The operands of the next step are loaded before a
-    // step is multiplied.
+    // acc += the products of the first Eights times eight positions of GEMM-K of the next k_tiles stages of the ring.
+    // The operands of the next step are loaded before a step is multiplied, if registers are free for them.
+    template <int Eights>
     CKGEN_DEVICE void add(TmaRing<D>& ring, int k_tiles, float (&acc)[D::n_per_block / 2]) const {
         if(k_tiles == 0)
             return;
+        constexpr int last = Products::template steps<Eights> - 1;
+        constexpr bool ahead = Eights % 2 == 0;  // else the next stage's operands take the place of the last step's
         Operands operands;
         Stage stage = arrived(ring);
         load(operands, stage, 0);
         for(int k = 0; k < k_tiles; ++k) {
             const uint32 empty = ring.empty();
-            CKGEN_UNROLL
-            for(int step = 0; step < Products::steps; ++step) {
-                if(step + 1 < Products::steps) {
-                    load(operands, stage, step + 1);
-                } else {
-                    ring.next();
-                    if(k + 1 < k_tiles) {
-                        stage = arrived(ring);
-                        load(operands, stage, 0);
-                    }
+            const auto next_stage = [&] {
+                ring.next();
+                if(k + 1 < k_tiles) {
+                    stage = arrived(ring);
+                    load(operands, stage, 0);
                 }
+            };
+            CKGEN_UNROLL
+            for(int step = 0; step <= last; ++step) {
+                if(step < last)
+                    load(operands, stage, step + 1);
+                else if(ahead)
+                    next_stage();
                 Products::multiply(operands.a[Products::eight(step) % 2], operands.b[step % 2], acc, step);
             }
+            if(!ahead)
+                next_stage();
             release(empty);
         }
     }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "ckgen/atom/plane_fragments.hpp"
+#include "ckgen/atom/warp_rows.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
 #include "ckgen/pipeline/tma/tma_roles.hpp"
 
@@ -78,7 +79,7 @@ struct BwdDataTmaView {
     static constexpr bool plans_ahead = D::d_tensors == 0;
     static constexpr bool shares_tiles = true;
     static constexpr bool a_in_registers = false;
-    static constexpr bool by_warps = false;
+    static constexpr bool by_warps = tma_multiplies_f32<D>;
     using Accumulator = atom::WgmmaAccumulator;
     using Args = KernelArgs;
     using Tile = conv::BwdDataTile<D::kernel_ndim>;

@@ -3,7 +3,8 @@
 // map per sub-GEMM. The weight is loaded in boxes of output channels by 128 bytes of a tap's input channels. wgmma
 // takes tf32 from shared memory only with both operands K-major: there the weight is a copy with the output channels
 // innermost, in boxes of 32 of them by all columns of the tile. Or the operands are exchanged: rows of the product are
-// input channels, columns positions, and threads load the weight to registers. See pipeline/tma/tma_roles.hpp.
+// input channels, columns positions, and threads load the weight to registers. Of f32 they load both operands
+// (atom/warp_rows.hpp). See pipeline/tma/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -139,11 +140,22 @@ struct InputStore<D, true> {
     using Type = epilogue::WgmmaChannelStore<D>;
 };
 
+// How warps load A in f32: channels of the weight, or positions with GEMM-K side by side.
+template <class D, bool Exchanges = kExchanges<D>>
+struct RowsOfA {
+    using Type = atom::RowFragments;
+};
+template <class D>
+struct RowsOfA<D, true> {
+    using Type = atom::PlaneFragments<D::k_per_block>;
+};
+
 template <class D, class KernelArgs = WaveletTmaBwdDataArgs<D>>
 struct WaveletTmaBwdDataView : BwdDataTmaView<D, KernelArgs, typename InputStore<D>::Type> {
     using Args = KernelArgs;
     using Base = BwdDataTmaView<D, Args, typename InputStore<D>::Type>;
-    static constexpr bool a_in_registers = kExchanges<D>;
+    static constexpr bool a_in_registers = kExchanges<D> || tma_multiplies_f32<D>;
+    using Products = atom::WarpRows<D::n_per_block, typename RowsOfA<D>::Type>;
 
     static CKGEN_DEVICE bool has_row(const Args& args, const typename Base::Tile& tile, int row) {
         if constexpr(kExchanges<D>)  // the channels of a warpgroup have another order

@@ -258,9 +258,17 @@ private:
     CKGEN_DEVICE void sum_by_warps(int k_tiles, typename Base::Registers (&acc)[Base::own_blocks]) {
         static_assert(Base::own_blocks == 1 && D::weight_rows == 0);
         Base::clear(acc);
-        WarpProducts<D, typename View::Products>(this->thread_, this->id_, this->first_block_ * Base::block_bytes,
-                                                 Base::a_blocks * Base::block_bytes)
-            .add(this->ring_, k_tiles, acc[0]);
+        const WarpProducts<D, typename View::Products> products(
+            this->thread_, this->id_, this->first_block_ * Base::block_bytes, Base::a_blocks * Base::block_bytes);
+        const int steps = View::steps(args_);
+        if(steps == 4)
+            products.template add<4>(this->ring_, k_tiles, acc[0]);
+        else if(steps == 3)
+            products.template add<3>(this->ring_, k_tiles, acc[0]);
+        else if(steps == 2)
+            products.template add<2>(this->ring_, k_tiles, acc[0]);
+        else
+            products.template add<1>(this->ring_, k_tiles, acc[0]);
     }
 };
 

@@ -141,13 +141,14 @@ struct WaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
     }
 };
 
-// tf32, which wgmma does not take in this order: warps multiply by mma.sync.
+// tf32, which wgmma does not take in this order, and f32: warps multiply by mma.sync.
 template <class D>
 struct WarpWaveletTmaView
     : WeightTmaView<D, WaveletTmaArgs<D>, epilogue::WarpTileStore<D>, atom::WarpTileAccumulator<D::n_per_block>> {
     static constexpr bool a_in_registers = true;
     static constexpr bool by_warps = true;
-    using Products = atom::WarpTile<D::n_per_block, D::k_per_block>;
+    static CKGEN_DEVICE constexpr int steps(const WaveletTmaArgs<D>&) { return D::k_per_block / 8; }
+    using Products = atom::WarpTile<typename D::ComputeA, D::n_per_block, D::k_per_block>;
 };
 
 template <class D, bool ByWarps = sizeof(typename D::Out) == 4>

@@ -1,0 +1,57 @@
+// Products of f32 on tensor cores that multiply tf32: an operand is the sum of two numbers of tf32, high and low, and a
+// product is high * high + high * low + low * high. CUTLASS calls this 3xTF32 (examples/27_ampere_3xtf32_fast_accurate_
+// tensorop_gemm).
+//
+// high is x rounded to 11 significant bits, low is x - high, of which the tensor core ignores the last bit. So a product
+// is off by at most 2^-21 of its magnitude. Tensor cores round sums toward zero, which would add up to an error of one
+// sign: they sum only eight products, and these sums are added in f32. An operand that is infinite, or that rounds to
+// infinity (from 2^128 - 2^116 on), gives NaN; the low part of a magnitude below 2^-114 is subnormal.
+#pragma once
+
+#include "ckgen/atom/warp_mma.hpp"
+
+namespace ckgen::atom {
+
+// The parts of Count fragments of Registers registers each.
+template <int Count, int Registers>
+struct Tf32Parts {
+    uint32 high[Count][Registers], low[Count][Registers];
+
+    CKGEN_DEVICE explicit Tf32Parts(const uint32 (&values)[Count][Registers]) {
+        CKGEN_UNROLL
+        for(int i = 0; i < Count; ++i)
+            CKGEN_UNROLL
+        for(int r = 0; r < Registers; ++r) {
+            high[i][r] = (values[i][r] + 0x1000u) & ~0x1fffu;
+            low[i][r] = difference(values[i][r], high[i][r]);
+        }
+    }
+
+private:
+    static CKGEN_DEVICE uint32 difference(uint32 x, uint32 y) {
+        return __builtin_bit_cast(uint32, __builtin_bit_cast(float, x) - __builtin_bit_cast(float, y));
+    }
+};
+
+// sums(i, j)[q] += result q of the product of fragments i of A and j of B (WarpAccumulator): Rows by Columns blocks of
+// 16x8 results. Blocks alternate, so that a product need not wait for the one before it.
+template <int Rows, int Columns, class Sums>
+CKGEN_DEVICE void multiply_parts(const Tf32Parts<Rows, 4>& a, const Tf32Parts<Columns, 2>& b, const Sums& sums) {
+    float products[Rows * Columns][4] = {};
+    CKGEN_UNROLL
+    for(int block = 0; block < Rows * Columns; ++block)
+        mma_m16n8k8(products[block], a.low[block % Rows], b.high[block / Rows], tf32_t{});
+    CKGEN_UNROLL
+    for(int block = 0; block < Rows * Columns; ++block)
+        mma_m16n8k8(products[block], a.high[block % Rows], b.low[block / Rows], tf32_t{});
+    CKGEN_UNROLL
+    for(int block = 0; block < Rows * Columns; ++block)
+        mma_m16n8k8(products[block], a.high[block % Rows], b.high[block / Rows], tf32_t{});
+    CKGEN_UNROLL
+    for(int block = 0; block < Rows * Columns; ++block)
+        CKGEN_UNROLL
+    for(int q = 0; q < 4; ++q)
+        sums(block % Rows, block / Rows)[q] += products[block][q];
+}
+
+}  // namespace ckgen::atom
