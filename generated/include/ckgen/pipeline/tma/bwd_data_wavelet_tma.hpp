@@ -141,7 +141,7 @@ struct InputStore<D, true> {
     using Type = epilogue::WgmmaChannelStore<D>;
 };
 
-// How warps load A in f32: channels of the weight, or positions with GEMM-K side by side.
+// The loads of A in f32: of channels of the weight, or of positions with GEMM-K side by side.
 template <class D, bool Exchanges = kExchanges<D>>
 struct RowsOfA {
     using Type = atom::RowFragments;
