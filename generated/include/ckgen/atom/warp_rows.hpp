@@ -1,10 +1,10 @@
 // Copied by ckgen from templates/include/ckgen/atom/warp_rows.hpp. Do not edit; run: ckgen generate
 // Products of 64 rows of A by the columns of a K-major B in f32 by one warpgroup (atom/tf32_parts.hpp).
 //
-// Shared memory has 128 bytes of GEMM-K, swizzled, for each column of B, and A as boxes of 32 rows (128 bytes, swizzled)
-// by positions of GEMM-K or in the order of B. Each of the four warps has 16 rows and all columns, so that its results
-// are those of wgmma. ldmatrix, which loads 8 rows of 16 bytes, gives each lane one word of 32 bits: four neighbouring
-// positions of eight columns are a register of B.
+// Shared memory has 128 bytes of GEMM-K, swizzled, for each column of B, and A as boxes of 32 rows (128 bytes,
+// swizzled) by positions of GEMM-K or in the order of B. Each of the four warps has 16 rows and all columns, so that
+// its results are those of wgmma. ldmatrix, which loads 8 rows of 16 bytes, gives each lane one word of 32 bits: four
+// neighbouring positions of eight columns are a register of B.
 #pragma once
 
 #include "ckgen/atom/plane_fragments.hpp"
@@ -16,9 +16,7 @@ namespace ckgen::atom {
 struct KMajorLines {
     using Rows = SwizzledRows<float, 32>;
     // The byte of a line and a half of the first eight positions. Tiles begin at multiples of 1024.
-    static CKGEN_HD constexpr uint32 byte_of(int row, int half) {
-        return static_cast<uint32>(Rows::offset(row, half));
-    }
+    static CKGEN_HD constexpr uint32 byte_of(int row, int half) { return static_cast<uint32>(Rows::offset(row, half)); }
     // The address for the positions from 8 * eight on: the swizzle is an XOR, too.
     static CKGEN_HD constexpr uint32 at(uint32 address, int eight) { return address ^ static_cast<uint32>(eight) * 32; }
 };
