@@ -80,7 +80,7 @@ def test_the_support_matrix_has_a_row_for_each_layout_and_dtype() -> None:
     wavelet = {(row["ndim"], row["dtype"]): row["wavelet"] for row in rows if row["wavelet"] != "-"}
     assert wavelet == {("2", "f16"): "16", ("2", "bf16"): "16", ("3", "f16"): "10", ("3", "bf16"): "10"}
     assert {row["wavelet_tma"] for row in rows if row["dtype"] != "f32" and "GC/" in row["layout"]} == {"13"}
-    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 165
+    assert sum(int(row["wavelet_tma"]) for row in rows if row["wavelet_tma"] != "-") == 183
     assert rows[0]["archs"] == " ".join((*ARCHES, *dict.fromkeys(("sm_90a", *NVIDIA_ARCHES))))
     assert support_matrix([instance()])[0][-2] == "no"
 
@@ -238,7 +238,7 @@ def test_explain_of_one_match_and_of_many() -> None:
             ["there is no set `nightly`; sets are ck_rows, narrow, odd, types, full, default, ci"],
         ),
         ("lds_bytes>=300000", ["it fails lds_bytes>=300000"]),
-        ("family=wavelet_tma dtype=f32", ["tma-dtype", "nearest change: dtype f16 or bf16"]),
+        ("family=wavelet_tma dtype=i8", ["tma-dtype", "nearest change: dtype f16 or bf16"]),
         ("family=wavelet_tma tile=128x128 stages=8", ["lds-bytes", "sm_90a has 232448", "nearest change: tile"]),
         ("family=wavelet_tma arch=gfx942", ["tma-atom: gfx942 has no wgmma", "nearest change: "]),
         ("ndim=4", ["`4` is not a valid value of ndim"]),
