@@ -58,13 +58,12 @@ EXCHANGES = (
     *(EXCHANGED_NARROW, EXCHANGED_1D, EXCHANGED_3D),
 )
 # f32, each product as three of tf32: with the weight as operand A, or a copy of it.
-F32 = replace(EXCHANGED, dtype="f32")
-F32_SMALL = replace(F32, m_per_block=64, n_per_block=64, math_waves=2)
-F32_RESIDUAL = replace(EXCHANGED_RESIDUAL, dtype="f32")
+F32 = replace(EXCHANGED, dtype="f32", n_per_block=64)
+F32_RESIDUAL = replace(F32, m_per_block=64, math_waves=2, function="AddResidual")
 F32_COPIED = replace(F32, exchange=False)
-F32_1D = replace(EXCHANGED_1D, dtype="f32")
+F32_1D = replace(EXCHANGED_1D, dtype="f32", n_per_block=128)
 F32_3D = replace(EXCHANGED_3D, dtype="f32")
-F32S = (F32, F32_SMALL, F32_RESIDUAL, F32_COPIED, F32_1D, F32_3D)
+F32S = (F32, F32_RESIDUAL, F32_COPIED, F32_1D, F32_3D)
 STATIONARIES = (STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL)
 TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D, *EXCHANGES)
 WORDS = (*TF32S, *F32S)  # elements of 32 bits
@@ -76,7 +75,7 @@ ODD_1D = replace(TMA_1D, c_vector=1)
 ODD_3D = replace(TMA_3D, c_vector=1)
 ODD_TF32 = replace(TF32, c_vector=1)
 ODD_TF32_WIDE = replace(TF32_WIDE, c_vector=1)
-ODD_F32 = replace(F32_SMALL, exchange=False, c_vector=1)
+ODD_F32 = replace(F32_COPIED, c_vector=1)
 ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE, ODD_F32)
 ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, *STATIONARIES, TMA_1D, TMA_3D, *WORDS, *ODDS)
 
