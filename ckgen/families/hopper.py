@@ -33,11 +33,10 @@ from ckgen.families.formulas import AS_STORED, Value
 from ckgen.families.rule import Rule
 from ckgen.families.rules.hopper import RULES
 from ckgen.families.vectors import Shape
-from ckgen.hardware.archs import NVIDIA_ARCHES
+from ckgen.hardware.archs import NVIDIA_ARCHES, find_warpgroup_atom
 from ckgen.hardware.compute_units import MMA_SYNC_SHARE, Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
-TF32 = "f32_comp_tf32"
 # Time of a product of f32 in multiples of one of tf32 by wgmma. It is three products of tf32 by mma.sync, and warps
 # compute the parts of operands and add sums meanwhile: up to 65 TFLOP/s (bench/results/2026-11-28-h200-f32).
 F32_PACE = 9.5
@@ -158,15 +157,17 @@ class Hopper(BulkCopy):
         return saved > 2.5e6 + 0.4 * moved and moved < 2e9
 
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
-        """As for every family; f32 is multiplied as tf32."""
-        return super().matrix_rate(TF32 if DTYPES[dtype].matrix_type == "f32" else dtype, rates)
+        atom = find_warpgroup_atom(rates.arch, dtype)
+        return super().matrix_rate(dtype, rates) if atom is None else rates.flops_of(atom.input_type)
 
     def pace(self, instance: Fields) -> float:
         """1, or more where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost, and f32."""
-        if instance.elem_bytes == 4 and instance.as_stored:
+        if instance.elem_bytes != 4:
+            return 1.0
+        if instance.as_stored:
             hides = instance.warpgroups > 1 or not (instance.a_k_major or instance.b_k_major)
             return F32_PACE if hides else F32_PACE * F32_ALONE
-        by_warps = instance.elem_bytes == 4 and instance.channels_last and not instance.a_k_major
+        by_warps = instance.channels_last and not instance.a_k_major
         return 1 / MMA_SYNC_SHARE if by_warps else 1.0
 
     def overlaps(self, instance: Fields) -> bool:

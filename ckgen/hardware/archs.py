@@ -268,6 +268,7 @@ def find_atom(arch: str, dtype: str, m_per_xdl: int) -> Atom | None:
 
 
 def find_warpgroup_atom(arch: str, dtype: str) -> WarpgroupAtom | None:
-    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), or None."""
+    """The warpgroup matrix instruction of an architecture for a data type (a key of `DTYPES`), or None. That of f32 is
+    for tf32: an operand is the sum of two numbers of tf32."""
     kind = DTYPES[dtype].matrix_type
     return WARPGROUP_ATOMS.get((arch, "tf32" if kind == "f32" else kind))

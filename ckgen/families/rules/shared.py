@@ -20,7 +20,7 @@ COPY_DTYPE = Rule(
     condition="(elem_bytes == 2 and as_stored == 1) or elem_bytes == 4",
     sentence="A and B have elements of 16 bits that are multiplied as they are, or of f32",
     message="{family} has no {dtype} instances",
-    help="use f16, bf16, bf16_f32_bf16, f32 or f32_comp_tf32, or family xdl",
+    help="use f16, bf16 or bf16_f32_bf16, or family xdl",
     reason="Copies by TMA round to tf32 but not otherwise.",
     blame=("dtype",),
 )

@@ -3,10 +3,11 @@
 // product is high * high + high * low + low * high. CUTLASS calls this 3xTF32 (examples/27_ampere_3xtf32_fast_accurate_
 // tensorop_gemm).
 //
-// high is x rounded to 11 significant bits, low is x - high, of which the tensor core ignores the last bit. So a
-// product is off by at most 2^-21 of its magnitude. Tensor cores round sums toward zero, which would add up to an error
-// of one sign: they sum only eight products, and these sums are added in f32. An operand that is infinite, or that
-// rounds to infinity (from 2^128 - 2^116 on), gives NaN; the low part of a magnitude below 2^-114 is subnormal.
+// high is x rounded to 11 significant bits. low is x - high, which has up to 12 bits, of which the tensor core
+// reads 11. So the error of a product is at most 2^-21 of its magnitude. Tensor cores round sums toward zero, so that
+// errors of a long sum have one sign: they sum only eight products, and warps add these sums in f32. An operand that is
+// infinite, or that rounds to infinity (from 2^128 - 2^116 on), gives NaN; the low part of a magnitude below 2^-114 is
+// subnormal.
 #pragma once
 
 #include "ckgen/atom/warp_mma.hpp"

@@ -25,13 +25,15 @@
 
 namespace ckgen::pipeline {
 
-// Workgroups per multiprocessor: two if their stages and registers fit, so that one stores while the other multiplies.
-// A multiprocessor has 228 KiB of shared memory, of which the system reserves one KiB per workgroup, and 65536
-// registers. Beside the accumulators, a thread needs about 40, and 96 for operands and products of f32.
+// True if warps multiply f32 without rounding it to tf32 (atom/tf32_parts.hpp).
 template <class D>
 inline constexpr bool tma_multiplies_f32 = IsSame<typename D::ComputeA, float>::value;
+// Registers per thread: beside the accumulators about 40, or 96 with the operands and products of f32.
 template <class D>
 inline constexpr int tma_registers = D::acc_registers + (tma_multiplies_f32<D> ? 96 : 40);
+// Workgroups per multiprocessor: two if their stages and registers fit, so that one stores while the other multiplies.
+// A multiprocessor has 228 KiB of shared memory, of which the system reserves one KiB per workgroup, and 65536
+// registers.
 template <class D>
 inline constexpr int tma_resident =
     2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * tma_registers<D> <= 65536 ? 2 : 1;
