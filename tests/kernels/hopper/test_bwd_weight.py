@@ -640,7 +640,7 @@ TF32_BUGS = {
 }
 F32_BUGS = {
     "a-low-part-is-not-multiplied": Bug(
-        "tf32_parts.hpp",
+        "multiply_parts.hpp",
         "[4] = {};\n    CKGEN_UNROLL\n    for(int block = 0; block < Rows * Columns; ++block)\n"
         "        mma_m16n8k8(products[block], a.low[block % Rows], b.high[block / Rows], tf32_t{});\n",
         "[4] = {};\n",

@@ -6,60 +6,54 @@
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"
+#include "ckgen/atom/multiply_parts.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::atom {
 
+// f32 as the sum of two numbers of tf32 where three products of tf32 are faster than the vector unit: on GPUs for data
+// centers. On the others tf32 has at most the vector unit's rate ("NVIDIA Ampere GA102 GPU architecture" and "NVIDIA
+// Ada GPU architecture", tables of peak rates).
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
+template <class T>
+inline constexpr bool kTf32Parts = IsSame<T, float>::value;
+#else
+template <class T>
+inline constexpr bool kTf32Parts = false;
+#endif
+
 // True for types that mma.sync multiplies at full precision; kernels multiply others with the portable atom.
 template <class TA, class TB>
 inline constexpr bool kMatrixOperands =
-    IsSame<TA, TB>::value &&
-    (IsSame<TA, half_t>::value || IsSame<TA, bhalf_t>::value || IsSame<TA, tf32_t>::value || IsSame<TA, int8>::value);
+    IsSame<TA, TB>::value && (kTf32Parts<TA> || IsSame<TA, half_t>::value || IsSame<TA, bhalf_t>::value ||
+                              IsSame<TA, tf32_t>::value || IsSame<TA, int8>::value);
 
-// `b`: two registers.
-CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, half_t) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+// 32 bytes of GEMM-K: sums(0, j)[q] += result q of the product of `a` and fragment j of B. For every type of
+// kMatrixOperands.
+template <int Columns, class Sums, class T>
+CKGEN_DEVICE void multiply_two_planes(const uint32 (&a)[1][4], const uint32 (&b)[Columns][2], const Sums& sums,
+                                      T type) {
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j) {
+        auto into = sums(0, j);
+        Sum<T, T> c[4];
+        CKGEN_UNROLL
+        for(int q = 0; q < 4; ++q)
+            c[q] = into[q];
+        if constexpr(IsSame<T, tf32_t>::value)
+            mma_m16n8k8(c, a[0], b[j], type);
+        else if constexpr(IsSame<T, int8>::value)
+            mma_m16n8k32(c, a[0], b[j], type);
+        else
+            mma_m16n8k16(c, a[0], b[j], type);
+        CKGEN_UNROLL
+        for(int q = 0; q < 4; ++q)
+            into[q] = c[q];
+    }
 }
-CKGEN_DEVICE void mma_m16n8k16(float (&c)[4], const uint32 (&a)[4], const uint32* b, bhalf_t) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-CKGEN_DEVICE void mma_m16n8k8(float (&c)[4], const uint32* a, const uint32* b, tf32_t) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-// 32 bytes of GEMM-K, for every type of kMatrixOperands.
-template <class T>
-CKGEN_DEVICE void mma_two_planes(float (&c)[4], const uint32 (&a)[4], const uint32* b, T type) {
-    mma_m16n8k16(c, a, b, type);
-}
-CKGEN_DEVICE void mma_two_planes(float (&c)[4], const uint32 (&a)[4], const uint32* b, tf32_t type) {
-    mma_m16n8k8(c, a, b, type);
-}
-CKGEN_DEVICE void mma_two_planes(int32 (&c)[4], const uint32 (&a)[4], const uint32* b, int8) {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-// Half of GEMM-K: two registers of `a`, one of `b`.
-CKGEN_DEVICE void mma_m16n8k8(float (&c)[4], const uint32* a, const uint32* b, half_t) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-}
-CKGEN_DEVICE void mma_m16n8k8(float (&c)[4], const uint32* a, const uint32* b, bhalf_t) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+template <int Columns, class Sums>
+CKGEN_DEVICE void multiply_two_planes(const uint32 (&a)[1][4], const uint32 (&b)[Columns][2], const Sums& sums, float) {
+    multiply_parts(Tf32Parts<1, 4>(a), Tf32Parts<Columns, 2>(b), sums);
 }
 
 template <int Size>
@@ -93,7 +87,7 @@ struct MmaSyncAtom {
         const int line = lane % 8;
         CKGEN_UNROLL
         for(int pair = 0; pair < planes; pair += 2) {  // an instruction takes two planes
-            uint32 b[NR][column_blocks][2];
+            uint32 b[NR * column_blocks][2];
             CKGEN_UNROLL
             for(int j = 0; j < NR; ++j) {
                 // Matrices: (n8 block, plane); for a single n8 block the second half repeats the first.
@@ -103,38 +97,31 @@ struct MmaSyncAtom {
                 thread.load_matrices(b_base + LayoutB::byte_of(pair + matrix % 2, slot), r);
                 CKGEN_UNROLL
                 for(int n = 0; n < column_blocks; ++n)
-                    b[j][n][0] = r[2 * n], b[j][n][1] = r[2 * n + 1];
+                    b[j * column_blocks + n][0] = r[2 * n], b[j * column_blocks + n][1] = r[2 * n + 1];
             }
             CKGEN_UNROLL
             for(int i = 0; i < MR; ++i)
                 CKGEN_UNROLL
             for(int m = 0; m < row_blocks; ++m) {
-                uint32 a[4];  // (rows 0-7, plane 0), (rows 8-15, plane 0), then plane 1
+                uint32 a[1][4];  // (rows 0-7, plane 0), (rows 8-15, plane 0), then plane 1
                 const int slot = i * Size + m * 16 + matrix % 2 * 8 + line;
-                thread.load_matrices(a_base + LayoutA::byte_of(pair + matrix / 2, slot), a);
-                CKGEN_UNROLL
-                for(int j = 0; j < NR; ++j)
-                    CKGEN_UNROLL
-                for(int n = 0; n < column_blocks; ++n)
-                    multiply_block<TA, TB>(acc[i][j], m, n, a, b[j][n]);
+                thread.load_matrices(a_base + LayoutA::byte_of(pair + matrix / 2, slot), a[0]);
+                const auto sums = [&](int, int column) -> Block<Accumulator<Size, TA, TB>> {
+                    return {acc[i][column / column_blocks], m, column % column_blocks};
+                };
+                multiply_two_planes(a, b, sums, TA{});
             }
         }
     }
 
 private:
-    // The four results of an m16n8 block are rows q / 2 * 8 apart and columns q % 2: see MmaSyncAccumulator.
-    template <class TA, class TB>
-    static CKGEN_DEVICE void multiply_block(Accumulator<Size, TA, TB>& acc, int m, int n, const uint32 (&a)[4],
-                                            const uint32 (&b)[2]) {
-        Sum<TA, TB> c[4];
-        CKGEN_UNROLL
-        for(int q = 0; q < 4; ++q)
-            c[q] = acc[Map::register_of(m, n, q)];
-        mma_two_planes(c, a, b, TA{});
-        CKGEN_UNROLL
-        for(int q = 0; q < 4; ++q)
-            acc[Map::register_of(m, n, q)] = c[q];
-    }
+    // The four results of an m16n8 block, which are rows q / 2 * 8 apart and columns q % 2: see MmaSyncAccumulator.
+    template <class Registers>
+    struct Block {
+        Registers& acc;
+        int m, n;
+        CKGEN_DEVICE auto& operator[](int q) const { return acc[Map::register_of(m, n, q)]; }
+    };
 };
 
 }  // namespace ckgen::atom

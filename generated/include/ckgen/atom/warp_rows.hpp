@@ -7,8 +7,8 @@
 // neighbouring positions of eight columns are a register of B.
 #pragma once
 
+#include "ckgen/atom/multiply_parts.hpp"
 #include "ckgen/atom/plane_fragments.hpp"
-#include "ckgen/atom/tf32_parts.hpp"
 
 namespace ckgen::atom {
 

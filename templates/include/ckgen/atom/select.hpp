@@ -12,9 +12,9 @@
 
 namespace ckgen::atom {
 
-// Types that no instruction of the architecture multiplies at full precision take the portable atom: f32 on NVIDIA, all
-// types on AMD architectures without MFMA. The host executes MFMA's lane map unless CKGEN_HOST_PORTABLE_ATOM selects
-// the portable atom.
+// Types that no instruction of the architecture multiplies at full precision take the portable atom: f32 on NVIDIA's
+// consumer GPUs, all types on AMD architectures without MFMA. The host executes MFMA's lane map unless
+// CKGEN_HOST_PORTABLE_ATOM selects the portable atom.
 template <bool Portable, int Size>
 struct SelectAtom {
     using type = FmaAtom<Size>;

@@ -6,7 +6,7 @@
 #if defined(CKGEN_PLATFORM_HOST) && CKGEN_PLATFORM_HOST
 #include "ckgen/atom/warp_mma_host.hpp"
 #else
-#include "ckgen/atom/mma_sync.hpp"
+#include "ckgen/atom/mma_instructions.hpp"
 #endif
 
 namespace ckgen::atom {

@@ -8,8 +8,8 @@
 // position p by p % 8 slots of 16 bytes.
 #pragma once
 
+#include "ckgen/atom/multiply_parts.hpp"
 #include "ckgen/atom/swizzled_tile.hpp"
-#include "ckgen/atom/tf32_parts.hpp"
 #include "ckgen/platform/platform.hpp"
 #include "ckgen/platform/tma.hpp"
 
