@@ -82,8 +82,8 @@ _VALUES = (
     ),
     Value(
         "lds_stage_bytes",
-        "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of B.",
-        "(m_per_block + (0 if weight_rows > 0 else n_per_block)) * k_per_block * elem_bytes",
+        "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of each part of B.",
+        "(m_per_block + (0 if weight_rows > 0 else n_per_block * weight_parts)) * k_per_block * elem_bytes",
     ),
     WAVE,
     Value("warpgroups", "Warpgroups of 128 threads that do the matrix work.", "math_waves // 2"),
@@ -100,17 +100,30 @@ _VALUES = (
 )
 _LAST_VALUES = (
     Value(
+        "part_buffers",
+        f"Buffers of LDS of {ROW_BYTES} bytes of GEMM-K per column and part of B, which threads fill: 3 or 0.",
+        "3 if elem_bytes == 4 and as_stored and weight_parts == 1 else 0",
+    ),
+    Value(
         "lds_weight_bytes",
-        "Bytes of LDS of a B that stays, and of mbarriers: one for each 16 rows of it and two others.",
-        "weight_rows * n_per_block * 2 + (weight_rows // 2 + 16 if weight_rows > 0 else 0)",
+        "Bytes of LDS of a B that stays, with mbarriers: one for each 16 rows of it and two others; or of part_buffers.",
+        "weight_rows * n_per_block * 2 + (weight_rows // 2 + 16 if weight_rows > 0 else 0)"
+        f" + part_buffers * 2 * n_per_block * {ROW_BYTES}",
     ),
 )
 
 
-def derived(weight_rows: str) -> tuple[Value, ...]:
-    """The derived values; `weight_rows` is the expression for the rows of B that stay in shared memory."""
+def derived(weight_rows: str, exchange: str = "0") -> tuple[Value, ...]:
+    """The derived values, from the expressions for the rows of B that stay in shared memory, and for true if the
+    operands may be exchanged."""
     meaning = "Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage."
-    return (*_VALUES, Value("weight_rows", meaning, weight_rows), *_LAST_VALUES)
+    parts = f"2 if elem_bytes == 4 and as_stored and {exchange} == 0 and a_k_major != c_m_major and b_k_major == 0 else 1"
+    return (
+        *_VALUES,
+        Value("weight_rows", meaning, weight_rows),
+        Value("weight_parts", "Numbers of tf32 whose sum is an element of B, the weight, in LDS: 2 for f32.", parts),
+        *_LAST_VALUES,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -242,7 +255,7 @@ WAVELET_TMA = Hopper(
     own_sums=(BWD_WEIGHT, BWD_DATA),
     wavelet=True,
     widths={BWD_WEIGHT: _weight_units, BWD_DATA: in_units},
-    derived=derived("0"),
+    derived=derived("0", "exchange"),
     struct="Tma",
     header="tma",
     exchanges=(BWD_DATA,),

@@ -36,7 +36,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k)": (*("tma-tf32", "tma-weight-tf32"),),
     },
     "atom/warp_tile.hpp": {"N == 64 || N == 128 || N == 256": ("tma-n", "tma-weight-tf32")},
-    "atom/warp_rows.hpp": {"N == 64 || N == 128": ("tma-n", "tma-f32")},
+    "atom/part_columns.hpp": {"N == 64 || N == 128": ("tma-n", "tma-f32")},
     "atom/wgmma_host.hpp": {"sizeof(T) == 2": ("tma-tf32", "tma-weight-tf32")},
     "block/direct_copy.hpp": {
         "lane_bytes == 16": "kDirectOperand asks for vector 8 of 16-bit elements",

@@ -179,10 +179,11 @@ def test_hopper_has_no_conflict(hopper: Counting, hopper_part: list[Instance]) -
         seen = check(instance.name, hopper.run(instance.name, on_hopper(instance), "sm_90a"))
         files = {file for file, _ in seen}
         in_full = instance.elem_bytes == 4 and instance.as_stored
-        rows = {"atom/warp_rows.hpp"} if in_full else set()
         if instance.operation == BWD_WEIGHT:
             by_warps = instance.elem_bytes == 4 and instance.channels_last
-            of_products = {"atom/warp_tile.hpp"} if by_warps else rows
+            of_products = {"atom/warp_tile.hpp"} if by_warps else set()
+            if in_full:
+                of_products = {"atom/part_rows.hpp", "atom/part_columns.hpp"}
             wide = not instance.channels_last and max(instance.m_per_block, instance.n_per_block) > 64
             cleared = {"pipeline/tma/planes_tma.hpp"} if wide else set()  # rows of a tile with fewer channels
             expected = {"pipeline/halo/halo.hpp"} if instance.family == "halo" else of_products | cleared
@@ -196,7 +197,8 @@ def test_hopper_has_no_conflict(hopper: Counting, hopper_part: list[Instance]) -
                 copied = set() if instance.exchange else {"load/weight_copy.hpp"}
                 through_registers = instance.exchange or not instance.channels_last
                 loaded = {"atom/plane_fragments.hpp", "epilogue/plane_words.hpp"} if through_registers else set()
-                expected |= copied | loaded | rows
+                parts = "columns" if instance.exchange else "rows" if instance.channels_last else ""
+                expected |= copied | loaded | ({f"atom/part_{parts}.hpp"} if in_full and parts else set())
             assert files == expected, instance.name
 
 

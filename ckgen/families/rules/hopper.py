@@ -64,10 +64,10 @@ RULES: tuple[Rule, ...] = (
         id="tma-weight-tf32",
         scope="tile",
         condition=(
-            "elem_bytes == 2 or not channels_last"
+            "elem_bytes == 2 or as_stored or not channels_last"
             " or (n_per_block != 192 and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
         ),
-        sentence="backward weight in f32 or tf32, channels last, has 64, 128 or 256 columns and no ping-pong",
+        sentence="backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong",
         message="n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves for {dtype}",
         help="use n_per_block 64, 128 or 256, and leave `m_per_xdl` and `wave_ratio` out",
         reason=(
@@ -83,14 +83,17 @@ RULES: tuple[Rule, ...] = (
         scope="tile",
         condition=(
             "elem_bytes == 2 or as_stored == 0"
-            " or (n_per_block <= 128 and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
+            " or ((n_per_block == 64 or (n_per_block <= 128 and m_per_block <= 128))"
+            " and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
         ),
-        sentence="f32 that is not rounded to tf32 has at most 128 columns and no ping-pong",
+        sentence=(
+            "f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong"
+        ),
         message="{dtype} with n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves",
-        help="use n_per_block 64 or 128, and leave `m_per_xdl` and `wave_ratio` out",
+        help="use n_per_block 64, or 128 with m_per_block 64 or 128, and leave `m_per_xdl` and `wave_ratio` out",
         reason=(
-            "Warps multiply f32 as the sum of two numbers of tf32, which they compute in registers, beside those of the"
-            " results and of a step's products."
+            "Threads add the products of each stage to their results in f32, so that both need registers, beside those"
+            " of the two numbers of tf32 whose sum is an element of A."
         ),
         blame=("tile", "m_per_xdl", "wave_ratio", "dtype"),
         only=("wavelet_tma", "col2im"),

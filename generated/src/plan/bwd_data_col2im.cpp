@@ -83,7 +83,7 @@ std::string set_weight(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     }
     // Boxes of columns past the end take TMA longer.
     const int64 padded = (filter_row - 1) / c.columns * c.columns + t.n_per_block;
-    plan.weight_copy = weight_transposition_args(given, t.elem_bytes, given.ndim < 3 ? padded : 0);
+    plan.weight_copy = weight_transposition_args(given, t.elem_bytes, t.weight_parts, given.ndim < 3 ? padded : 0);
     c.weight_step = c.columns;
     c.weight_row = static_cast<int32>(given.ndim < 3 ? padded : filter_row);
     return {};

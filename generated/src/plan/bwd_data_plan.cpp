@@ -339,7 +339,7 @@ std::string plan_tiles(BwdDataPlan& plan, const BwdDataTraits& t, const Problem&
     if(reason.empty())
         reason = t.persistent ? plan_units(plan, t, p, compute_units) : plan_split(plan, t, p, ndim, compute_units);
     if(reason.empty() && t.transposes_weight && !t.sums_columns)
-        plan.weight_copy = weight_transposition_args(p, t.elem_bytes);
+        plan.weight_copy = weight_transposition_args(p, t.elem_bytes, t.weight_parts);
     if(reason.empty() && plan.weight_copy.rows > 0)
         reason = place_copy(plan.workspace, plan.weight_copy);
     return reason.empty() && needs_repack(t, p) ? plan_repack(plan, t, p) : reason;

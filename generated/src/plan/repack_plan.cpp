@@ -79,7 +79,7 @@ WeightCopyArgs weight_copy_args(const Problem& p, int elem_bytes, int vector, bo
     return in_tiles(args);
 }
 
-WeightCopyArgs weight_transposition_args(const Problem& p, int elem_bytes, int64 least_taps) {
+WeightCopyArgs weight_transposition_args(const Problem& p, int elem_bytes, int parts, int64 least_taps) {
     WeightCopyArgs args{};
     args.rows = p.groups();
     args.channels = static_cast<int32>(p.out_channels());
@@ -87,6 +87,7 @@ WeightCopyArgs weight_transposition_args(const Problem& p, int elem_bytes, int64
     args.target_taps = static_cast<int32>(least_taps);
     args.pitch = transposed_pitch(args.channels);
     args.elem_bytes = elem_bytes;
+    args.parts = parts;
     return in_tiles(args);
 }
 
@@ -103,7 +104,7 @@ WeightCopyArgs weight_row_copy_args(const Problem& p, int elem_bytes, int64 row,
 }
 
 bool is_repack(const WeightCopyArgs& args) {
-    return args.taps == 1 && args.target_taps == 1 && args.pieces == 1 && args.elem_bytes > 1 &&
+    return args.taps == 1 && args.target_taps == 1 && args.pieces == 1 && args.parts == 1 && args.elem_bytes > 1 &&
            args.pitch * args.elem_bytes % 16 == 0 && reinterpret_cast<uintptr_t>(args.source) % 16 == 0;
 }
 
@@ -138,7 +139,8 @@ Problem with_copied_weight(Problem p, const WeightCopyArgs& copy) {
 }
 
 std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy) {
-    return place(workspace, workspace.wei, "weight", int64{copy.pitch} * copy.elem_bytes, copy.target_taps, copy.rows);
+    return place(workspace, workspace.wei, "weight", int64{copy.pitch} * copy.elem_bytes * copy.parts, copy.target_taps,
+                 copy.rows);
 }
 
 }  // namespace ckgen::conv

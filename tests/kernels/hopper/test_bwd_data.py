@@ -57,13 +57,15 @@ EXCHANGES = (
     *(EXCHANGED, EXCHANGED_PINGPONG, EXCHANGED_WIDE, EXCHANGED_RESIDUAL),
     *(EXCHANGED_NARROW, EXCHANGED_1D, EXCHANGED_3D),
 )
-# f32, each product as three of tf32: with the weight as operand A, or a copy of it.
+# f32, each product as three of tf32: with the weight as operand A, or a copy of its parts.
 F32 = replace(EXCHANGED, dtype="f32", n_per_block=64)
 F32_RESIDUAL = replace(F32, m_per_block=64, math_waves=2, function="AddResidual")
 F32_COPIED = replace(F32, exchange=False)
-F32_1D = replace(EXCHANGED_1D, dtype="f32", n_per_block=128)
-F32_3D = replace(EXCHANGED_3D, dtype="f32")
-F32S = (F32, F32_RESIDUAL, F32_COPIED, F32_1D, F32_3D)
+F32_1D = replace(EXCHANGED_1D, dtype="f32", n_per_block=128, stages=4)
+F32_3D = replace(EXCHANGED_3D, dtype="f32", stages=4)
+F32_COPIED_3D = replace(F32_3D, exchange=False)
+F32_COPIED_WIDE = replace(F32_COPIED, n_per_block=128, stages=4, function="AddResidual")
+F32S = (F32, F32_RESIDUAL, F32_1D, F32_3D, F32_COPIED, F32_COPIED_WIDE, F32_COPIED_3D)
 STATIONARIES = (STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL)
 TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D, *EXCHANGES)
 WORDS = (*TF32S, *F32S)  # elements of 32 bits

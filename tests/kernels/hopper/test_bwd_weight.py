@@ -38,9 +38,9 @@ TF32_1D = replace(TF32, layout="NWGC/GKXC/NWGK", m_per_block=192, math_waves=6, 
 TF32_3D = replace(TF32_SMALL, layout="NDHWGC/GKZYXC/NDHWGK", n_per_block=128)
 TF32_ALL = (TF32, TF32_SMALL, TF32_256, TF32_1D, TF32_3D)
 # f32, each product as three of tf32.
-F32 = replace(TF32, dtype="f32")
+F32 = replace(TF32, dtype="f32", stages=4)
 F32_1D = replace(TF32_1D, dtype="f32", n_per_block=64)
-F32_3D = replace(TF32_3D, dtype="f32")
+F32_3D = replace(TF32_3D, dtype="f32", stages=5)
 F32_ALL = (F32, F32_1D, F32_3D)
 TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_1D, TMA_3D, *TF32_ALL, *F32_ALL)
 HALO_8 = Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",))
@@ -640,10 +640,44 @@ TF32_BUGS = {
 }
 F32_BUGS = {
     "a-low-part-is-not-multiplied": Bug(
-        "multiply_parts.hpp",
-        "[4] = {};\n    CKGEN_UNROLL\n    for(int block = 0; block < Rows * Columns; ++block)\n"
-        "        mma_m16n8k8(products[block], a.low[block % Rows], b.high[block / Rows], tf32_t{});\n",
-        "[4] = {};\n",
+        "tma_part_products.hpp",
+        "            multiply(a.high, low, products, true);\n            multiply(a.high, high, products, true);\n",
+        "            multiply(a.high, high, products, true);\n",
+        (),
+        TMA_STEPS,
+    ),
+    "positions-of-a-and-b-differ": Bug(
+        "part_rows.hpp",
+        "position_in_pairs(WgmmaFragment::k(id, i));",
+        "WgmmaFragment::k(id, i);",
+        (),
+        TMA_STEPS,
+    ),
+    "parts-that-wgmma-may-not-see": Bug(
+        "tma_part_products.hpp",
+        "            platform::fence_proxy_async();\n            release(ring.empty());\n            meet();\n",
+        "            release(ring.empty());\n            meet();\n",
+        ("no fence_proxy_async between", "part_columns.hpp"),
+        TMA_STEPS,
+    ),
+    "another-warpgroup-has-not-filled-the-buffer": Bug(
+        "tma_part_products.hpp",
+        "            release(ring.empty());\n            meet();\n",
+        "            release(ring.empty());\n",
+        ("part_columns.hpp",),
+        TMA_STEPS,
+    ),
+    "one-buffer": Bug(
+        "tma_part_products.hpp",
+        "            if constexpr(splits)\n                buffer += ",
+        "            if constexpr(!splits)\n                buffer += ",
+        ("part_columns.hpp",),
+        TMA_STEPS,
+    ),
+    "a-stage-is-released-before-it-is-read": Bug(
+        "tma_part_products.hpp",
+        "ring.parity);\n        if constexpr(splits)\n            columns_.fill",
+        "ring.parity);\n        release(ring.empty());\n        if constexpr(splits)\n            columns_.fill",
         (),
         TMA_STEPS,
     ),

@@ -46,9 +46,9 @@ DATA_TF32 = replace(DATA, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_v
 DATA_TF32_PINGPONG = replace(DATA_TF32, m_per_block=64, n_per_block=256, stages=3)
 DATA_TF32_1D = replace(DATA_TF32, n_per_block=64, layout="NGKW/GKCX/NGCW")
 DATA_TF32_FUSED = replace(DATA_TF32, m_per_block=64, math_waves=2, function="Bilinear")
-DATA_F32 = replace(DATA_TF32, dtype="f32")
+DATA_F32 = replace(DATA_TF32, dtype="f32", stages=4)
 DATA_F32_3D = replace(DATA_F32, m_per_block=64, n_per_block=64, math_waves=2, layout="NGKDHW/GKCZYX/NGCDHW")
-DATA_F32_FUSED = replace(DATA_TF32_FUSED, dtype="f32")
+DATA_F32_FUSED = replace(DATA_TF32_FUSED, dtype="f32", stages=4)
 DATA_FUSED = replace(DATA_SMALL, function="Bilinear")
 WEIGHTS = (
     *(WEIGHT, WEIGHT_SMALL, WEIGHT_TF32, WEIGHT_1D, WEIGHT_3D),

@@ -53,7 +53,7 @@ struct WarpgroupThread {
         if(of(0).registers != nullptr)
             for(int i = 0; i < 128 * 4; ++i)
                 a[WgmmaFragment::k(i / 4, i % 4)][WgmmaFragment::row(i / 4, i % 4)] =
-                    __builtin_bit_cast(float, of(i / 4).registers[i % 4]);
+                    multiplied(__builtin_bit_cast(float, of(i / 4).registers[i % 4]));
         else
             read<A>(group, first, of(0).a, a, of(0).site);
         read<B>(group, first, of(0).b, b, of(0).site);
@@ -75,6 +75,10 @@ struct WarpgroupThread {
     }
 
 private:
+    // A number as the matrix unit reads it, which ignores the last 13 bits in tf32.
+    static float multiplied(float x) {
+        return IsSame<T, tf32_t>::value ? __builtin_bit_cast(float, __builtin_bit_cast(uint32, x) & ~0x1fffu) : x;
+    }
     template <Major Order, int Columns>
     static void read(platform::Workgroup& group, int first, uint64 descriptor, float (&values)[positions][Columns],
                      platform::Site site) {
@@ -83,7 +87,7 @@ private:
             group.matrix.read_rows(first, descriptor, Columns, reinterpret_cast<char*>(elements), site);
             for(int column = 0; column < Columns; ++column)
                 for(int k = 0; k < positions; ++k)
-                    values[k][column] = to_float(elements[column][k]);
+                    values[k][column] = multiplied(to_float(elements[column][k]));
         } else {
             static_assert(sizeof(T) == 2, "operands of 16 bits");
             T elements[positions][Columns];

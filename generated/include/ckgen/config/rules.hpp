@@ -309,8 +309,8 @@ struct BwdWeightTmaRules {
     static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && ((D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && (c_vector == 8 || c_vector == 1))), "tma-vectors: A and B have units of 16 bytes; C is written in pairs, or with positions side by side in blocks of 8 or as single elements");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2 || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in f32 or tf32, channels last, has 64, 128 or 256 columns and no ping-pong");
-    static_assert(elem_bytes == 2 || as_stored == 0 || (n_per_block <= 128 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns and no ping-pong");
+    static_assert(elem_bytes == 2 || as_stored || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong");
+    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");
@@ -778,9 +778,9 @@ struct BwdDataTmaRules {
     static constexpr auto stages = D::stages;
     static constexpr auto as_stored = D::as_stored;
     static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto math_waves = D::math_waves;
-    static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto exchange = D::exchange;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
@@ -791,7 +791,7 @@ struct BwdDataTmaRules {
     static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2 || as_stored == 0 || (n_per_block <= 128 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns and no ping-pong");
+    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong");
     static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in f32 or tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
@@ -862,9 +862,9 @@ struct BwdDataCol2imRules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto as_stored = D::as_stored;
     static constexpr auto n_per_block = D::n_per_block;
+    static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto math_waves = D::math_waves;
-    static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto k_per_block = D::k_per_block;
@@ -876,7 +876,7 @@ struct BwdDataCol2imRules {
     static constexpr auto c_vector = D::c_vector;
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2 || as_stored == 0 || (n_per_block <= 128 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns and no ping-pong");
+    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");

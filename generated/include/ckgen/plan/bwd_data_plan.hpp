@@ -28,6 +28,7 @@ struct BwdDataTraits : InstanceTraits {
     bool sums_columns;          // family col2im
     StreamingLimits streaming;  // family streaming
     bool transposes_weight;     // true if the kernel reads a copy of the weight with the output channels innermost
+    int weight_parts;           // of that copy: WeightCopyArgs::parts
 };
 
 struct BwdDataPlan : Plan<BwdDataArgs> {

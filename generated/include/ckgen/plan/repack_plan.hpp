@@ -38,7 +38,7 @@ std::string check_weight_copy(const Problem& problem, int vector);
 WeightCopyArgs weight_copy_args(const Problem& problem, int elem_bytes, int vector, bool channels_last);
 // The same from GKYXC, where each element of [Y][X][C] counts as a tap, to G, Y, X, C, K. With fewer than `least_taps`
 // of them, zeros follow.
-WeightCopyArgs weight_transposition_args(const Problem& problem, int elem_bytes, int64 least_taps = 0);
+WeightCopyArgs weight_transposition_args(const Problem& problem, int elem_bytes, int parts, int64 least_taps = 0);
 // The same of packed rows of `row` elements in pieces, each to a row of `pitch` elements.
 WeightCopyArgs weight_row_copy_args(const Problem& problem, int elem_bytes, int64 row, int64 piece, int pitch);
 // True if a copy with pointers only makes the weight's rows longer, which load/repack.hpp does with vectors of 16

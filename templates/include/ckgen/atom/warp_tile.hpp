@@ -1,4 +1,4 @@
-// Products of 64 rows of A by the columns of B in tf32 or f32 by one warpgroup, from MN-major tiles in shared memory:
+// Products of 64 rows of A by the columns of B in tf32 by one warpgroup, from MN-major tiles in shared memory:
 // mma.sync m16n8k8, which unlike wgmma takes operands of tf32 in any order, from registers.
 //
 // Shared memory has boxes of 32 channels (128 bytes, swizzled) by positions of GEMM-K. Each of the four warps has all
@@ -8,8 +8,8 @@
 // position p by p % 8 slots of 16 bytes.
 #pragma once
 
-#include "ckgen/atom/multiply_parts.hpp"
 #include "ckgen/atom/swizzled_tile.hpp"
+#include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/platform/platform.hpp"
 #include "ckgen/platform/tma.hpp"
 
@@ -27,8 +27,8 @@ struct WarpTileAccumulator {
     }
 };
 
-// One thread's part of a product of Positions positions of GEMM-K in T: tf32_t or float.
-template <class T, int N, int Positions>
+// One thread's part of a product of Positions positions of GEMM-K.
+template <int N, int Positions>
 class WarpTile {
     using Box = SwizzledTile<float, Positions, 32>;
     static_assert(N == 64 || N == 128 || N == 256, "the column counts that instances use");
@@ -94,30 +94,19 @@ public:
     }
 
     static CKGEN_DEVICE void multiply(const FragmentA& a, const FragmentB& b, float (&acc)[N / 2], int step) {
-        const auto sums = [&](int i, int j) {
-            return acc + 4 * (i * WarpTileAccumulator<N>::row_blocks + step % boxes * box_blocks + j);
-        };
-        if constexpr(IsSame<T, float>::value) {
-            const Tf32Parts parts(a);
+        CKGEN_UNROLL
+        for(int j = 0; j < box_blocks; ++j)
             CKGEN_UNROLL
-            for(int j = 0; j < box_blocks; ++j) {
-                const uint32 column[1][2] = {{b[j][0], b[j][1]}};
-                multiply_parts(parts, Tf32Parts(column), [&](int i, int) { return sums(i, j); });
-            }
-        } else {
+        for(int i = 0; i < 4; ++i) {
+            float* const sums = acc + 4 * (i * WarpTileAccumulator<N>::row_blocks + step % boxes * box_blocks + j);
+            float c[4];
             CKGEN_UNROLL
-            for(int j = 0; j < box_blocks; ++j)
-                CKGEN_UNROLL
-            for(int i = 0; i < 4; ++i) {
-                float c[4];
-                CKGEN_UNROLL
-                for(int q = 0; q < 4; ++q)
-                    c[q] = sums(i, j)[q];
-                mma_m16n8k8(c, a[i], b[j], T{});
-                CKGEN_UNROLL
-                for(int q = 0; q < 4; ++q)
-                    sums(i, j)[q] = c[q];
-            }
+            for(int q = 0; q < 4; ++q)
+                c[q] = sums[q];
+            mma_m16n8k8(c, a[i], b[j], tf32_t{});
+            CKGEN_UNROLL
+            for(int q = 0; q < 4; ++q)
+                sums[q] = c[q];
         }
     }
 

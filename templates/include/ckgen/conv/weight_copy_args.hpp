@@ -18,6 +18,10 @@ struct WeightCopyArgs {
     int32 target_taps;                // at least `taps`; those after them become zero
     int32 tile_channels, tile_taps;
     int32 elem_bytes;
+    int32 parts = 1;  // 2: the copy has the high parts of all f32 elements, then the low ones (atom/tf32_parts.hpp)
+
+    // Elements of the copy, or of each part.
+    CKGEN_HD int64 target_elements() const { return rows * target_taps * pitch; }
 };
 
 // Elements from one row to the next of a weight whose output channels are innermost: TMA takes multiples of 16 bytes.

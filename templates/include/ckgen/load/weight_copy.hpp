@@ -3,13 +3,14 @@
 // word. Channels there are an odd number of words apart, so that those of one tap are in different banks.
 #pragma once
 
+#include "ckgen/atom/tf32_parts.hpp"
 #include "ckgen/conv/weight_copy_args.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::conv {
 
-// T: an unsigned integer of an element's size.
-template <class T>
+// T: an unsigned integer of an element's size. Parts: args.parts.
+template <class T, int Parts = 1>
 struct WeightCopyKernel {
     using Args = WeightCopyArgs;
     static constexpr int launch_threads = kWeightCopyThreads;
@@ -107,9 +108,16 @@ private:
             const int at = (place.column * tile.pitch + place.row) * 4;
             const bool inside = place.column < tile.channels && place.row < tile.taps;
             const uint32 value = inside ? thread.template lds_load<uint32>(at) : 0;
-            thread.global_store(target + (static_cast<int64>(place.row) * args.pitch + place.column) *
-                                             static_cast<int64>(sizeof(T)),
-                                static_cast<T>(value));
+            char* const element =
+                target + (static_cast<int64>(place.row) * args.pitch + place.column) * static_cast<int64>(sizeof(T));
+            if constexpr(Parts == 1) {
+                thread.global_store(element, static_cast<T>(value));
+            } else {
+                const uint32 values[1][1] = {{value}};
+                const atom::Tf32Parts<1, 1> parts(values);
+                thread.global_store(element, parts.high[0][0]);
+                thread.global_store(element + args.target_elements() * static_cast<int64>(sizeof(T)), parts.low[0][0]);
+            }
         }
     }
 };

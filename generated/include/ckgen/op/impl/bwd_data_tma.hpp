@@ -43,6 +43,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         traits.consumers = pipeline::tma_consumers<D>;
         traits.weight_rows = D::weight_rows;
         traits.transposes_weight = pipeline::kTransposesWeight<D>;
+        traits.weight_parts = D::weight_parts;
         if(traits.transposes_weight)
             traits.b_vector = 1;  // the copy reads single weights
         else
@@ -116,7 +117,7 @@ protected:
             box.channels = p.k;
             box.columns = p.n;
             box.rows = taps;
-            box.images = p.groups;
+            box.images = p.groups * Kernel::weight_parts;
             box.column_bytes = conv::transposed_pitch(p.k) * bytes;
             box.row_bytes = box.columns * box.column_bytes;
             box.image_bytes = box.rows * box.row_bytes;
@@ -210,7 +211,7 @@ private:
         const int outer = Kernel::ndim == 3 ? p.filter[0] : 1;
         platform::BoxMap box{};
         box.column_step = box.row_step = 1;
-        box.images = p.groups;
+        box.images = p.groups * Kernel::weight_parts;
         if constexpr(Kernel::transposes_weight) {
             box.channels = p.k;
             box.columns = columns.weight_row;

@@ -14,8 +14,8 @@
 #pragma once
 
 #include "ckgen/atom/plane_fragments.hpp"
-#include "ckgen/atom/warp_rows.hpp"
 #include "ckgen/load/bwd_data_view.hpp"
+#include "ckgen/pipeline/tma/tma_part_products.hpp"
 #include "ckgen/pipeline/tma/tma_roles.hpp"
 
 namespace ckgen::pipeline {
@@ -25,6 +25,19 @@ namespace ckgen::pipeline {
 // weight, which is then operand A, from the tensor's own order to registers.
 template <class D>
 inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4 && !kExchanges<D>;
+
+// Bytes of a stage of that copy: rows of 128 bytes, of each part.
+template <class D>
+inline constexpr int kTransposedBytes = D::weight_parts * D::n_per_block * 128;
+// Loads a stage of it. The low parts of all groups follow the high ones, in memory and in the stage.
+template <class D, class Args>
+CKGEN_DEVICE void copy_transposed(const Args& args, uint32 target, uint32 full, int channel, int column, int tap,
+                                  int group) {
+    CKGEN_UNROLL
+    for(int part = 0; part < D::weight_parts; ++part)
+        platform::tma_load_nd(target + part * D::n_per_block * 128, args.wei, full, channel, column, tap,
+                              group + part * args.problem.groups);
+}
 
 // As in pipeline/tma/wavelet_tma.hpp, all lanes of one warp compute the same, and one lane issues the copies.
 template <class D, class Copies>
@@ -80,7 +93,7 @@ struct BwdDataTmaView {
     static constexpr bool plans_ahead = D::d_tensors == 0;
     static constexpr bool shares_tiles = true;
     static constexpr bool a_in_registers = false;
-    static constexpr bool by_warps = tma_multiplies_f32<D>;
+    static constexpr bool has_products = tma_multiplies_f32<D>;
     using Accumulator = atom::WgmmaAccumulator;
     using Args = KernelArgs;
     using Tile = conv::BwdDataTile<D::kernel_ndim>;

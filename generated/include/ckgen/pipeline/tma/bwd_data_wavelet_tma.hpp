@@ -4,8 +4,9 @@
 // map per sub-GEMM. The weight is loaded in boxes of output channels by 128 bytes of a tap's input channels. wgmma
 // takes tf32 from shared memory only with both operands K-major: there the weight is a copy with the output channels
 // innermost, in boxes of 32 of them by all columns of the tile. Or the operands are exchanged: rows of the product are
-// input channels, columns positions, and threads load the weight to registers. Of f32 they load both operands
-// (atom/warp_rows.hpp). See pipeline/tma/tma_roles.hpp.
+// input channels, columns positions, and threads load the weight to registers. Of f32 the copy has the two parts of
+// each element (atom/tf32_parts.hpp), and threads load the output; exchanged, they load both operands. See
+// pipeline/tma/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -100,14 +101,14 @@ struct WaveletTmaBwdDataCopies {
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
                                        const Step& step) {
         const int weight_bytes = D::weight_rows > 0     ? 0
-                                 : kTransposesWeight<D> ? D::n_per_block * 128
+                                 : kTransposesWeight<D> ? kTransposedBytes<D>
                                                         : weight_boxes * 128 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), Out::bytes + weight_bytes);
         constexpr int out_byte = kExchanges<D> ? weight_boxes * Wei<D::k_per_block>::bytes : 0;  // operand A is first
         copy_output(args, ring.data() + out_byte, ring.full(), tile, rows, step);
         const uint32 weight = ring.data() + (kExchanges<D> ? 0 : Out::bytes);
         if constexpr(kTransposesWeight<D>)
-            platform::tma_load_nd(weight, args.wei, ring.full(), step.channel, tile.n_first, step.column, tile.group);
+            copy_transposed<D>(args, weight, ring.full(), step.channel, tile.n_first, step.column, tile.group);
         else if constexpr(D::weight_rows == 0)
             copy_weight<D::k_per_block>(args, weight, ring.full(), tile, step);
     }
@@ -141,14 +142,15 @@ struct InputStore<D, true> {
     using Type = epilogue::WgmmaChannelStore<D>;
 };
 
-// The loads of A in f32: of channels of the weight, or of positions with GEMM-K side by side.
+// The products of f32: of positions by the parts of the weight, or of channels of the weight by positions.
 template <class D, bool Exchanges = kExchanges<D>>
-struct RowsOfA {
-    using Type = atom::RowFragments;
+struct InputProducts {
+    using Type = PartProducts<D, atom::RowFragments, PartsInStage>;
 };
 template <class D>
-struct RowsOfA<D, true> {
-    using Type = atom::PlaneFragments<D::k_per_block>;
+struct InputProducts<D, true> {
+    using Type =
+        PartProducts<D, atom::PlaneFragments<D::k_per_block>, atom::KMajorColumns<D::n_per_block, D::block_size>>;
 };
 
 template <class D, class KernelArgs = WaveletTmaBwdDataArgs<D>>
@@ -156,7 +158,7 @@ struct WaveletTmaBwdDataView : BwdDataTmaView<D, KernelArgs, typename InputStore
     using Args = KernelArgs;
     using Base = BwdDataTmaView<D, Args, typename InputStore<D>::Type>;
     static constexpr bool a_in_registers = kExchanges<D> || tma_multiplies_f32<D>;
-    using Products = atom::WarpRows<D::n_per_block, typename RowsOfA<D>::Type>;
+    using Products = typename InputProducts<D>::Type;
 
     static CKGEN_DEVICE bool has_row(const Args& args, const typename Base::Tile& tile, int row) {
         if constexpr(kExchanges<D>)  // the channels of a warpgroup have another order
@@ -210,6 +212,7 @@ struct WaveletTmaBwdDataSizes {
     static constexpr int n_per_block = D::n_per_block;
     static constexpr int k_per_block = D::k_per_block;
     static constexpr bool transposes_weight = kTransposesWeight<D>;
+    static constexpr int weight_parts = D::weight_parts;
 };
 
 template <class D>

@@ -8,7 +8,6 @@
 #include "ckgen/atom/wgmma.hpp"
 #include "ckgen/epilogue/wgmma_fixup.hpp"
 #include "ckgen/pipeline/tma/tma_ring.hpp"
-#include "ckgen/pipeline/tma/tma_warp_products.hpp"
 
 namespace ckgen::pipeline {
 
@@ -247,8 +246,8 @@ private:
             const int left = unit.tile.k_tiles - k;
             const bool more = left > View::chunk(args_);
             const int k_tiles = more ? View::chunk(args_) : left;
-            if constexpr(View::by_warps)
-                sum_by_warps(k_tiles, acc);
+            if constexpr(View::has_products)
+                sum_products(k_tiles, acc);
             else
                 this->issue_mma(k, k_tiles, acc);
             add_partials(unit, k > 0, more || !unit.direct, acc);
@@ -256,11 +255,11 @@ private:
                 break;
         }
     }
-    CKGEN_DEVICE void sum_by_warps(int k_tiles, typename Base::Registers (&acc)[Base::own_blocks]) {
+    CKGEN_DEVICE void sum_products(int k_tiles, typename Base::Registers (&acc)[Base::own_blocks]) {
         static_assert(Base::own_blocks == 1 && D::weight_rows == 0);
         Base::clear(acc);
-        const WarpProducts<D, typename View::Products> products(
-            this->thread_, this->id_, this->first_block_ * Base::block_bytes, Base::a_blocks * Base::block_bytes);
+        const typename View::Products products(this->thread_, this->id_, this->first_block_ * Base::block_bytes,
+                                               Base::a_blocks * Base::block_bytes);
         const int steps = View::steps(args_);
         if(steps == 4)
             products.template add<4>(this->ring_, k_tiles, acc[0]);

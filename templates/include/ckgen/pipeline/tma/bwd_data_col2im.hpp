@@ -26,14 +26,14 @@ struct Col2imCopies : WaveletTmaBwdDataCopies<D> {
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
                                        const Step& step) {
         constexpr int boxes = kTransposesWeight<D> ? 1 : D::n_per_block / Base::box_channels;
-        const int weight_bytes = kTransposesWeight<D> ? D::n_per_block * 128 : boxes * 128 * args.problem.tap_rows;
+        const int weight_bytes = kTransposesWeight<D> ? kTransposedBytes<D> : boxes * 128 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), Base::Out::bytes + weight_bytes);
         Base::copy_output(args, ring.data(), ring.full(), tile, rows, step);
         const int z = ndim == 3 ? tap_of(args, tile, step, 0) : 0;
         const int column = ndim == 1 ? 0 : tap_of(args, tile, step, ndim - 2) * args.columns.weight_step;
         const uint32 weight = ring.data() + Base::Out::bytes;
         if constexpr(kTransposesWeight<D>) {
-            platform::tma_load_nd(weight, args.wei, ring.full(), step.channel, column, z, tile.group);
+            copy_transposed<D>(args, weight, ring.full(), step.channel, column, z, tile.group);
         } else {
             CKGEN_UNROLL
             for(int j = 0; j < boxes; ++j)

@@ -56,7 +56,7 @@ struct PlanesTmaBwdDataCopies {
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, const Tile& tile, const Rows& rows,
                                        const Step& step) {
         const int weight_bytes = D::weight_rows > 0     ? 0
-                                 : kTransposesWeight<D> ? D::n_per_block * 128
+                                 : kTransposesWeight<D> ? kTransposedBytes<D>
                                                         : D::n_per_block * 2 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), D::m_per_block * elem_bytes * args.problem.tap_rows + weight_bytes);
         CKGEN_UNROLL
@@ -66,7 +66,7 @@ struct PlanesTmaBwdDataCopies {
                                   tile.group, rows.image[i / block_boxes]);
         const uint32 weight = ring.data() + blocks * block_boxes * Box<D::k_per_block>::bytes;
         if constexpr(kTransposesWeight<D>)
-            platform::tma_load_nd(weight, args.wei, ring.full(), step.channel, tile.n_first, 0, tile.group);
+            copy_transposed<D>(args, weight, ring.full(), step.channel, tile.n_first, 0, tile.group);
         else if constexpr(D::weight_rows == 0)
             copy_weight<D::k_per_block>(args, weight, ring.full(), tile, step);
     }
@@ -84,7 +84,7 @@ template <class D>
 struct PlanesTmaBwdDataView : BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>> {
     using Base = BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>>;
     static constexpr bool a_in_registers = kTransposesWeight<D>;
-    using Products = atom::WarpRows<D::n_per_block, atom::PlaneFragments<D::k_per_block>>;
+    using Products = PartProducts<D, atom::PlaneFragments<D::k_per_block>, PartsInStage>;
 
     // A row of A is an output channel.
     static CKGEN_DEVICE int steps(const PlanesTmaBwdDataArgs<D>& args) { return args.problem.tap_rows / step; }
@@ -121,6 +121,7 @@ struct PlanesTmaBwdDataKernel : TmaRoles<D, PlanesTmaBwdDataView<D>, BwdDataTmaL
     static constexpr int k_per_block = D::k_per_block;
     static constexpr int box_positions = PlanesTmaBwdDataCopies<D>::box_positions;
     static constexpr bool transposes_weight = kTransposesWeight<D>;
+    static constexpr int weight_parts = D::weight_parts;
 };
 
 }  // namespace ckgen::pipeline

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
-#include "ckgen/atom/warp_rows.hpp"
+#include "ckgen/pipeline/tma/tma_part_products.hpp"
 #include "ckgen/pipeline/tma/tma_roles.hpp"
 #include "ckgen/pipeline/tma/weight_tma_view.hpp"
 
@@ -62,8 +62,8 @@ private:
 template <class D>
 struct PlanesTmaView : WeightTmaView<D, PlanesTmaArgs<D>> {
     static constexpr bool a_in_registers = tma_multiplies_f32<D>;
-    static constexpr bool by_warps = tma_multiplies_f32<D>;
-    using Products = atom::WarpRows<D::n_per_block, atom::RowFragments>;
+    static constexpr bool has_products = tma_multiplies_f32<D>;
+    using Products = PartProducts<D, atom::RowFragments, atom::KMajorColumns<D::n_per_block, D::block_size>>;
     static CKGEN_DEVICE constexpr int steps(const PlanesTmaArgs<D>&) { return 4; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],

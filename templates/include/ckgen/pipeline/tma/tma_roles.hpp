@@ -14,8 +14,8 @@
 //   steps(args), multiply<Steps>()        number of products of 32 bytes of GEMM-K per stage, and all of them
 //   Accumulator                           the rows and columns of a thread's results
 //   a_in_registers                        true if threads load A from the stage
-//   by_warps, Products                    true if warps load A and B, instead of multiply(): Products
-//                                         (atom/warp_tile.hpp, atom/warp_rows.hpp)
+//   has_products, Products                true if Products multiplies the stages, instead of multiply(): WarpProducts
+//                                         or PartProducts
 // and in family stationary, where consecutive units share B,
 //   weight_tile_bytes(args)               bytes from one tile of B to the next
 #pragma once
@@ -27,9 +27,9 @@ namespace ckgen::pipeline {
 // True if warps multiply f32 without rounding it to tf32 (atom/tf32_parts.hpp).
 template <class D>
 inline constexpr bool tma_multiplies_f32 = IsSame<typename D::ComputeA, float>::value;
-// Registers per thread: beside the accumulators about 40, or 96 with the operands and products of f32.
+// Registers per thread: beside the accumulators about 40, in f32 72 with the parts of A, and the products of a stage.
 template <class D>
-inline constexpr int tma_registers = D::acc_registers + (tma_multiplies_f32<D> ? 96 : 40);
+inline constexpr int tma_registers = tma_multiplies_f32<D> ? 2 * D::acc_registers + 72 : D::acc_registers + 40;
 // Workgroups per multiprocessor: two if their stages and registers fit, so that one stores while the other multiplies.
 // A multiprocessor has 228 KiB of shared memory, of which the system reserves one KiB per workgroup, and 65536
 // registers.

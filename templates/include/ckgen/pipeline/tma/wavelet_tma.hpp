@@ -4,7 +4,9 @@
 
 #include "ckgen/atom/swizzled_tile.hpp"
 #include "ckgen/epilogue/warp_tile_store.hpp"
+#include "ckgen/pipeline/tma/tma_part_products.hpp"
 #include "ckgen/pipeline/tma/tma_roles.hpp"
+#include "ckgen/pipeline/tma/tma_warp_products.hpp"
 #include "ckgen/pipeline/tma/weight_tma_view.hpp"
 
 namespace ckgen::pipeline {
@@ -141,22 +143,41 @@ struct WaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
     }
 };
 
-// tf32, which wgmma does not take in this order, and f32: warps multiply by mma.sync.
+// tf32, which wgmma does not take in this order: warps multiply by mma.sync.
 template <class D>
 struct WarpWaveletTmaView
     : WeightTmaView<D, WaveletTmaArgs<D>, epilogue::WarpTileStore<D>, atom::WarpTileAccumulator<D::n_per_block>> {
     static constexpr bool a_in_registers = true;
-    static constexpr bool by_warps = true;
+    static constexpr bool has_products = true;
     static CKGEN_DEVICE constexpr int steps(const WaveletTmaArgs<D>&) { return D::k_per_block / 8; }
-    using Products = atom::WarpTile<typename D::ComputeA, D::n_per_block, D::k_per_block>;
+    using Products = WarpProducts<D, atom::WarpTile<D::n_per_block, D::k_per_block>>;
 };
 
-template <class D, bool ByWarps = sizeof(typename D::Out) == 4>
-struct WaveletTmaKernel : TmaRoles<D, WaveletTmaView<D>, WaveletTmaLoadRole<D>> {
-    using T = typename D::ComputeA;
+// f32, as the sum of two numbers of tf32.
+template <class D>
+struct PartWaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
+    static constexpr bool a_in_registers = true;
+    static constexpr bool has_products = true;
+    static CKGEN_DEVICE constexpr int steps(const WaveletTmaArgs<D>&) { return D::k_per_block / 8; }
+    using Products =
+        PartProducts<D, atom::PairFragments<D::k_per_block>, atom::PairColumns<D::n_per_block, D::block_size>>;
+};
+
+template <class D, class T = typename D::ComputeA>
+struct WaveletTmaViewOf {
+    using Type = WaveletTmaView<D>;
 };
 template <class D>
-struct WaveletTmaKernel<D, true> : TmaRoles<D, WarpWaveletTmaView<D>, WaveletTmaLoadRole<D>> {
+struct WaveletTmaViewOf<D, tf32_t> {
+    using Type = WarpWaveletTmaView<D>;
+};
+template <class D>
+struct WaveletTmaViewOf<D, float> {
+    using Type = PartWaveletTmaView<D>;
+};
+
+template <class D>
+struct WaveletTmaKernel : TmaRoles<D, typename WaveletTmaViewOf<D>::Type, WaveletTmaLoadRole<D>> {
     using T = typename D::ComputeA;
 };
 

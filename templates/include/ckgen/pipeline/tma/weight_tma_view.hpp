@@ -12,7 +12,7 @@ struct WeightTmaView {
     static constexpr bool plans_ahead = true;
     static constexpr bool shares_tiles = true;
     static constexpr bool a_in_registers = false;
-    static constexpr bool by_warps = false;
+    static constexpr bool has_products = false;
     using Accumulator = Map;
     using Args = KernelArgs;
     using Tile = conv::BwdWeightTile;
