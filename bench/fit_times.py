@@ -3,7 +3,7 @@
 python bench/fit_times.py             cross-validates on sm_90a and compares with the cost model on AMD; run it at the
                                       root of a checkout
 python bench/fit_times.py --write     fits to all and writes ckgen/selection/times.json; with --family NAME, all other
-                                      coefficients stay as they are
+                                      coefficients stay as they are; and with --operation NAME, those of the other operation
 
 It needs numpy and scipy. sm_90a is fitted to the measured rows of the tables and to the times of models' layers that
 ckgen.torch.enable kept (choices of bench/results), without those of held-out networks and of networks outside the zoo.
@@ -203,7 +203,8 @@ def write(fitted: Mapping[str, Mapping[tuple[str, str], Coefficients]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="fit to everything and write the file")
-    parser.add_argument("--family", help="with --write: fit only this family on sm_90a, and keep all others")
+    parser.add_argument("--family", action="append", help="with --write: keep all but this one on sm_90a; repeatable")
+    parser.add_argument("--operation", help="with --family: only its coefficients of this operation")
     options = parser.parse_args()
     measured, chosen = list(measured_points()), list(chosen_points("fitted"))
     if options.write:
@@ -212,7 +213,9 @@ def main() -> int:
             modelled = {arch: fit(list(modelled_points(arch, "fitted", 1)), arch) for arch in MODELLED}
         else:
             modelled = {arch: _known(arch) for arch in MODELLED}
-            found = _known(NVIDIA) | {key: row for key, row in found.items() if key[1] == options.family}
+            operations = [options.operation] if options.operation else list(OPERATIONS)
+            fitted = {key: row for key, row in found.items() if key[1] in options.family and key[0] in operations}
+            found = _known(NVIDIA) | fitted
         write({**modelled, NVIDIA: found})
         return 0
     for operation in OPERATIONS:

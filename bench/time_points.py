@@ -39,7 +39,9 @@ NVIDIA = "sm_90a"
 H100_MEMORY = 3.35 / 4.8  # of an H200's bandwidth
 ALIGNED_SINCE = "bench/results/2026-11-28"  # kernels copy weights whose rows do not begin at cache lines
 WHOLE_STORES = ("bench/results/2026-11-28-h200-plane-stores", "bench/results/2026-11-28-h200-f32")
-LATER = "bench/results/2026-11-29"  # since then, and in WHOLE_STORES, kernels store planes 16 bytes at once
+# Since then, and in WHOLE_STORES, kernels store planes 16 bytes at once; since then, tensor cores multiply f32 in all
+# families, and Hopper's own by wgmma.
+LATER = "bench/results/2026-11-29"
 FROM_CACHE = 0.8  # time of memory in runs that follow each other on the same tensors
 AMD_LAYERS, AMD_ROWS = 150, 40  # layers drawn, and rows of each with a type and layout
 
@@ -109,8 +111,11 @@ def chosen_points(part: str) -> Iterator[Point]:
 
 
 def _outdated(file: str, instance: Instance, problem: ConvProblem) -> bool:
-    """True for a time of a kernel that copies the weight, or stores planes in whole vectors, since then."""
+    """True for a time of a kernel that copies the weight, stores planes in whole vectors, or multiplies f32 by tensor
+    cores, since then."""
     family = FAMILIES[instance.family]
+    if file < LATER and instance.dtype == "f32" and instance.m_per_xdl > 1:  # depthwise kernels have 1
+        return True
     if file < ALIGNED_SINCE and family.aligns_weight(instance, problem):
         return True
     planes = instance.operation == BWD_DATA and not instance.channels_last and family.uses_tma

@@ -37,10 +37,12 @@ from ckgen.hardware.archs import NVIDIA_ARCHES, find_warpgroup_atom
 from ckgen.hardware.compute_units import MMA_SYNC_SHARE, Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
-# Time of a product of f32 in multiples of one of tf32 by wgmma. It is three products of tf32 by mma.sync, and warps
-# compute the parts of operands and add sums meanwhile: up to 65 TFLOP/s (bench/results/2026-11-28-h200-f32).
-F32_PACE = 9.5
-F32_ALONE = 1.4  # times that by a single warpgroup whose warps have all columns: too few warps hide latencies
+# Time of a product of f32 in multiples of one of tf32: three of these, and work of the threads, which one warpgroup
+# hides in another's products (bench/results/2026-11-29-h200-f32).
+F32_PACE = 4.1
+F32_NARROW = 1.25  # times that with 64 columns: as much work beside half the products
+F32_SPLITS = 1.15  # where threads also write the parts of B
+F32_ALONE = 1.3  # by a single warpgroup
 SWIZZLE_BYTES = 1024  # a swizzled TMA tile begins at a multiple of 8 rows of 128 bytes
 STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes per stage: full and empty
 WEIGHT_ELEMENTS = 64 * 1024  # of a stationary B: 128 KiB
@@ -174,12 +176,13 @@ class Hopper(BulkCopy):
         return super().matrix_rate(dtype, rates) if atom is None else rates.flops_of(atom.input_type)
 
     def pace(self, instance: Fields) -> float:
-        """1, or more where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost, and f32."""
+        """1, or more in f32, and where warps multiply by mma.sync: tf32 with the channels last and GEMM-K outermost."""
         if instance.elem_bytes != 4:
             return 1.0
         if instance.as_stored:
-            hides = instance.warpgroups > 1 or not (instance.a_k_major or instance.b_k_major)
-            return F32_PACE if hides else F32_PACE * F32_ALONE
+            narrow = F32_NARROW if instance.n_per_block == 64 else 1.0
+            splits = F32_SPLITS if instance.part_buffers > 0 else 1.0
+            return F32_PACE * narrow * splits * (F32_ALONE if instance.warpgroups == 1 else 1.0)
         by_warps = instance.channels_last and not instance.a_k_major
         return 1 / MMA_SYNC_SHARE if by_warps else 1.0
 

@@ -125,6 +125,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1",
@@ -305,6 +306,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1",
@@ -321,8 +323,10 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
@@ -480,6 +484,7 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_bf16_default_1x1x1024_w0x4_xdl1_v1x1x1_s1,
@@ -660,6 +665,7 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_64x32x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1,
@@ -676,8 +682,10 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
@@ -5802,6 +5810,421 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x8_s1, 1, 36.9f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 55.2f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 58.9f},
+    }},
+    // G1 N64 K2048 C512 1x1 on 8x8 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 2048, 512, {1, 1}, {8, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 163.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 224.9f},
+    }},
+    // G1 N64 K96 C384 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 384, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 424.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 694.7f},
+    }},
+    // G1 N64 K24 C72 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 24, 72, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 83.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 115.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 139.0f},
+    }},
+    // G1 N64 K96 C192 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 192, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 31.2f},
+    }},
+    // G1 N64 K128 C128 3x3 on 64x64 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 128, {3, 3}, {64, 64}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 1448.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 1959.2f},
+    }},
+    // G1 N64 K512 C128 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 512, 128, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 1049.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 1401.0f},
+    }},
+    // G1 N64 K2304 C768 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 2304, 768, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 324.4f},
+    }},
+    // G1 N64 K80 C32 1x1 on 112x112 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 80, 32, {1, 1}, {112, 112}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 116.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 246.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 289.7f},
+    }},
+    // G1 N64 K576 C288 1x1 on 16x16 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 576, 288, {1, 1}, {16, 16}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 176.7f},
+    }},
+    // G1 N64 K128 C32 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 32, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 1865.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 1932.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 2904.6f},
+    }},
+    // G1 N64 K96 C96 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 96, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 219.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 293.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 313.8f},
+    }},
+    // G1 N64 K240 C80 1x1 on 56x56 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 240, 80, {1, 1}, {56, 56}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 110.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 194.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 236.5f},
+    }},
+    // G1 N64 K160 C160 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 160, 160, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 679.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 938.8f},
+    }},
+    // G1 N64 K64 C64 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 64, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 84.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 140.4f},
+    }},
+    // G1 N64 K1024 C960 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1024, 960, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 1394.1f},
+    }},
+    // G1 N64 K192 C192 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 192, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 250.2f},
+    }},
+    // G1 N64 K768 C1536 1x1 on 12x12 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 768, 1536, {1, 1}, {12, 12}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 426.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 584.1f},
+    }},
+    // G1 N64 K3072 C1536 2x2 on 14x14 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 3072, 1536, {2, 2}, {14, 14}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 2069.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 2833.6f},
+    }},
+    // G1 N64 K768 C1536 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 768, 1536, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 11, 15.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 11, 17.9f},
+    }},
+    // G1 N64 K32 C128 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 128, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 613.6f},
+    }},
+    // G1 N64 K160 C160 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 160, 160, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 386.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 583.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 612.3f},
+    }},
+    // G1 N64 K32 C32 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 32, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 47.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 50.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 66.7f},
+    }},
+    // G1 N64 K2080 C448 1x1 on 8x8 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 2080, 448, {1, 1}, {8, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 164.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 230.3f},
+    }},
+    // G1 N64 K48 C48 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 48, 48, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 20.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 25.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 28.1f},
+    }},
+    // G1 N64 K1024 C256 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1024, 256, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 178.3f},
+    }},
+    // G1 N64 K128 C64 2x2 on 56x56 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 64, {2, 2}, {56, 56}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 96.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 151.5f},
+    }},
+    // G1 N64 K304 C152 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 304, 152, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 55.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 58.9f},
+    }},
+    // G1 N64 K512 C256 2x2 on 14x14 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 512, 256, {2, 2}, {14, 14}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 99.7f},
+    }},
+    // G1 N64 K640 C2048 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 640, 2048, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 161.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 226.8f},
+    }},
+    // G1 N64 K384 C96 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 384, 96, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 400.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 532.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 591.9f},
+    }},
+    // G1 N64 K128 C192 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 192, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 261.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 417.4f},
+    }},
+    // G1 N64 K8 C80 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 8, 80, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 7.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 8.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 8.5f},
+    }},
+    // G1 N64 K256 C64 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 64, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 61.3f},
+    }},
+    // G1 N64 K64 C256 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 256, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 232.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 385.9f},
+    }},
+    // G1 N64 K480 C80 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 480, 80, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 43.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 57.0f},
+    }},
+    // G1 N64 K192 C96 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 96, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 447.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 595.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 658.9f},
+    }},
+    // G1 N64 K48 C48 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 48, 48, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 91.2f},
+    }},
+    // G1 N64 K1536 C768 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1536, 768, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 22, 17.5f},
+    }},
+    // G1 N64 K1280 C640 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1280, 640, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 105.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 146.4f},
+    }},
+    // G1 N64 K32 C16 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 16, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 30.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 37.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 49.4f},
+    }},
+    // G1 N64 K64 C64 8x8 on 56x56 s8 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 64, {8, 8}, {56, 56}, {8, 8}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 66.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 98.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 112.7f},
+    }},
+    // G1 N64 K160 C256 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 160, 256, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 903.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 1229.7f},
+    }},
+    // G1 N64 K1152 C576 1x1 on 16x16 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1152, 576, {1, 1}, {16, 16}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 416.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 568.8f},
+    }},
+    // G1 N64 K64 C32 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 32, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 979.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 1035.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 1625.0f},
+    }},
+    // G1 N64 K128 C512 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 512, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 49.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 74.4f},
+    }},
+    // G1 N64 K256 C256 3x3 on 16x16 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 256, {3, 3}, {16, 16}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 361.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 498.0f},
+    }},
+    // G1 N64 K60 C20 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 60, 20, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 18.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 22.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 25.4f},
+    }},
+    // G1 N64 K224 C448 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 224, 448, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 33.0f},
+    }},
+    // G1 N64 K128 C544 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 544, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 85.6f},
+    }},
+    // G1 N64 K256 C128 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 128, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 36.4f},
+    }},
+    // G1 N64 K192 C80 3x3 on 73x73 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 80, {3, 3}, {73, 73}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 2718.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 2965.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 3606.4f},
+    }},
+    // G1 N64 K512 C320 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 512, 320, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 190.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 240.1f},
+    }},
+    // G1 N64 K16 C48 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 16, 48, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 42.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 60.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 72.4f},
+    }},
+    // G1 N64 K320 C128 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 320, 128, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 189.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 252.0f},
+    }},
+    // G1 N64 K40 C336 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 40, 336, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 11.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 12.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 13.1f},
+    }},
+    // G1 N64 K128 C512 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 512, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 176.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 277.6f},
+    }},
+    // G1 N64 K288 C432 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 288, 432, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 277.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 411.1f},
+    }},
+    // G1 N64 K40 C640 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 40, 640, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 8.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.0f},
+    }},
+    // G1 N64 K192 C32 4x4 on 112x112 s4 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 32, {4, 4}, {112, 112}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 386.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 430.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 620.0f},
+    }},
+    // G1 N64 K256 C128 2x2 on 28x28 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 128, {2, 2}, {28, 28}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 78.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 115.5f},
+    }},
+    // G1 N64 K80 C48 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 80, 48, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 9.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 10.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 11.2f},
+    }},
+    // G1 N64 K3200 C640 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 3200, 640, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 247.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 344.4f},
+    }},
+    // G1 N64 K1536 C2080 1x1 on 8x8 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1536, 2080, {1, 1}, {8, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 474.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 657.1f},
+    }},
+    // G1 N64 K1536 C512 1x1 on 32x32 s2 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1536, 512, {1, 1}, {32, 32}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 549.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 872.7f},
+    }},
+    // G1 N64 K64 C3 7x7 on 224x224 s2 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 3, {7, 7}, {224, 224}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 2741.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4475.8f},
+    }},
+    // G1 N64 K32 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 510.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 671.3f},
+    }},
+    // G1 N64 K96 C3 4x4 on 224x224 s4 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 3, {4, 4}, {224, 224}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 593.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 780.1f},
+    }},
+    // G1 N64 K24 C3 5x5 on 160x160 s2 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 24, 3, {5, 5}, {160, 160}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 497.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 627.1f},
+    }},
+    // G1 N32 K64 C3 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 32, 64, 3, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 353.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 568.7f},
+    }},
+    // G1 N64 K48 C12 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 48, 12, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 97.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 109.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 145.2f},
+    }},
+    // G1 N64 K96 C3 7x7 on 256x256 s4 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 3, {7, 7}, {256, 256}, {4, 4}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 1520.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 2303.1f},
+    }},
+    // G1 N64 K128 C3 4x4 on 224x224 s4 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 3, {4, 4}, {224, 224}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 708.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 949.5f},
+    }},
+    // G1 N64 K128 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 1155.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 1719.0f},
+    }},
+    // G8 N64 K48 C48 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 8, 64, 48, 48, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 464.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 612.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 692.3f},
+    }},
+    // G1 N64 K1408 C3 14x14 on 224x224 s14 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1408, 3, {14, 14}, {224, 224}, {14, 14}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 4721.9f},
+    }},
+    // G512 N64 K2 C1 3x3 on 16x16 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 512, 64, 2, 1, {3, 3}, {16, 16}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 1059.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 3042.5f},
+    }},
+    // G34 N64 K40 C40 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 34, 64, 40, 40, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 182.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 254.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 287.6f},
+    }},
+    // G4 N64 K32 C32 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 4, 64, 32, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 186.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 204.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 307.1f},
+    }},
+    // G1 N64 K256 C3 14x14 on 224x224 s7 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 3, {14, 14}, {224, 224}, {7, 7}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 4553.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5387.7f},
+    }},
+    // G256 N64 K2 C1 3x3 on 31x31 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 256, 64, 2, 1, {3, 3}, {31, 31}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 2014.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 5688.9f},
+    }},
+    // G1 N12544 K24 C3 7x7 on 16x16 s4 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 12544, 24, 3, {7, 7}, {16, 16}, {4, 4}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 611.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 759.0f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -13598,6 +14021,454 @@ const MeasuredProblem problems[] = {
     // G1 N128 K240 C40 1x1 on 36x36 s1 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 240, 40, {1, 1}, {36, 36}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4, 71, 203.1f},
+    }},
+    // G1 N64 K2048 C512 1x1 on 8x8 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 2048, 512, {1, 1}, {8, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 181.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 2, 220.2f},
+    }},
+    // G1 N64 K96 C384 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 384, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 88, 370.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 22, 508.7f},
+    }},
+    // G1 N64 K24 C72 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 24, 72, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 128, 73.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 128, 76.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 95.7f},
+    }},
+    // G1 N64 K96 C192 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 192, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 44, 27.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 44, 27.2f},
+    }},
+    // G1 N64 K128 C128 3x3 on 64x64 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 128, {3, 3}, {64, 64}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 30, 2012.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 8, 2526.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 2829.0f},
+    }},
+    // G1 N64 K512 C128 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 512, 128, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 1472.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 2, 1944.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 2205.3f},
+    }},
+    // G1 N64 K2304 C768 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 2304, 768, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 3, 265.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 323.2f},
+    }},
+    // G1 N64 K80 C32 1x1 on 112x112 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 80, 32, {1, 1}, {112, 112}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 97.3f},
+    }},
+    // G1 N64 K576 C288 1x1 on 16x16 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 576, 288, {1, 1}, {16, 16}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 6, 219.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 6, 246.7f},
+    }},
+    // G1 N64 K128 C32 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 32, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 88, 1443.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 27, 2569.9f},
+    }},
+    // G1 N64 K96 C96 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 96, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 38, 284.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 7, 394.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 10, 394.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 10, 433.2f},
+    }},
+    // G1 N64 K240 C80 1x1 on 56x56 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 240, 80, {1, 1}, {56, 56}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 79.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 33, 95.6f},
+    }},
+    // G1 N64 K160 C160 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 160, 160, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 11, 936.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 3, 1177.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 4, 1270.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 4, 1418.2f},
+    }},
+    // G1 N64 K64 C64 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 64, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 93.7f},
+    }},
+    // G1 N64 K1024 C960 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1024, 960, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 1232.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 1291.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 1, 1393.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 1434.1f},
+    }},
+    // G1 N64 K192 C192 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 192, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 4, 258.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 4, 279.1f},
+    }},
+    // G1 N64 K768 C1536 1x1 on 12x12 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 768, 1536, {1, 1}, {12, 12}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 558.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 671.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 1, 712.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 820.0f},
+    }},
+    // G1 N64 K3072 C1536 2x2 on 14x14 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 3072, 1536, {2, 2}, {14, 14}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 1, 2219.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 2644.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 2876.3f},
+    }},
+    // G1 N64 K768 C1536 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 768, 1536, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 1, 12.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 12.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 13.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 17.5f},
+    }},
+    // G1 N64 K32 C128 1x1 on 112x112 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 128, {1, 1}, {112, 112}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 128, 270.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 128, 277.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 354.0f},
+    }},
+    // G1 N64 K160 C160 1x1 on 64x64 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 160, 160, {1, 1}, {64, 64}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 630.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 30, 656.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 30, 763.0f},
+    }},
+    // G1 N64 K32 C32 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 32, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 53, 58.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 53, 61.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 53, 63.0f},
+    }},
+    // G1 N64 K2080 C448 1x1 on 8x8 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 2080, 448, {1, 1}, {8, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 182.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 2, 220.0f},
+    }},
+    // G1 N64 K48 C48 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 48, 48, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 128, 26.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 26.7f},
+    }},
+    // G1 N64 K1024 C256 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1024, 256, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 17, 160.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 5, 206.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 3, 230.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 5, 233.2f},
+    }},
+    // G1 N64 K128 C64 2x2 on 56x56 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 64, {2, 2}, {56, 56}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 82.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 33, 95.8f},
+    }},
+    // G1 N64 K304 C152 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 304, 152, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 44, 61.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 18, 61.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 18, 69.0f},
+    }},
+    // G1 N64 K512 C256 2x2 on 14x14 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 512, 256, {2, 2}, {14, 14}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 2, 90.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 2, 99.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 3, 104.8f},
+    }},
+    // G1 N64 K640 C2048 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 640, 2048, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 206.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 235.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 1, 253.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 282.8f},
+    }},
+    // G1 N64 K384 C96 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 384, 96, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 88, 371.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 22, 511.1f},
+    }},
+    // G1 N64 K128 C192 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 192, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 128, 260.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 44, 263.1f},
+    }},
+    // G1 N64 K8 C80 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 8, 80, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 1, 8.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 8.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 8.8f},
+    }},
+    // G1 N64 K256 C64 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 64, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 66, 54.8f},
+    }},
+    // G1 N64 K64 C256 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 256, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 66, 180.2f},
+    }},
+    // G1 N64 K480 C80 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 480, 80, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 47.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 17, 63.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 17, 63.8f},
+    }},
+    // G1 N64 K192 C96 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 96, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 19, 591.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 7, 636.8f},
+    }},
+    // G1 N64 K48 C48 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 48, 48, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 38, 104.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 38, 115.6f},
+    }},
+    // G1 N64 K1536 C768 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1536, 768, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 1, 12.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 12.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 1, 13.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 17.5f},
+    }},
+    // G1 N64 K1280 C640 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1280, 640, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 141.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 2, 171.4f},
+    }},
+    // G1 N64 K32 C16 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 16, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 88, 34.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 88, 35.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 43.1f},
+    }},
+    // G1 N64 K64 C64 8x8 on 56x56 s8 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 64, {8, 8}, {56, 56}, {8, 8}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 5, 61.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 3, 65.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 5, 68.3f},
+    }},
+    // G1 N64 K160 C256 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 160, 256, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 2, 1654.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 3, 1685.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 2, 1740.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 3, 1889.2f},
+    }},
+    // G1 N64 K1152 C576 1x1 on 16x16 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1152, 576, {1, 1}, {16, 16}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 2, 644.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 736.0f},
+    }},
+    // G1 N64 K64 C32 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 32, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 53, 1247.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 53, 1317.4f},
+    }},
+    // G1 N64 K128 C512 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 512, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 48.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 17, 64.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 17, 66.0f},
+    }},
+    // G1 N64 K256 C256 3x3 on 16x16 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 256, {3, 3}, {16, 16}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 8, 497.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 2, 647.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 706.3f},
+    }},
+    // G1 N64 K60 C20 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 60, 20, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 128, 25.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 26.2f},
+    }},
+    // G1 N64 K224 C448 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 224, 448, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 33, 31.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 10, 36.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 6, 36.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 10, 38.8f},
+    }},
+    // G1 N64 K128 C544 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 544, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 53, 55.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 15, 71.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 15, 81.3f},
+    }},
+    // G1 N64 K256 C128 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 128, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 33, 32.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 33, 32.6f},
+    }},
+    // G1 N64 K192 C80 3x3 on 73x73 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 80, {3, 3}, {73, 73}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 22, 2281.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 3500.6f},
+    }},
+    // G1 N64 K512 C320 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 512, 320, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 1, 229.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 236.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 276.1f},
+    }},
+    // G1 N64 K16 C48 1x1 on 56x56 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 16, 48, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 69.7f},
+    }},
+    // G1 N64 K320 C128 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 320, 128, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 10, 298.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 2, 340.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 3, 368.6f},
+    }},
+    // G1 N64 K40 C336 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 40, 336, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 44, 14.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 44, 15.1f},
+    }},
+    // G1 N64 K128 C512 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 512, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 66, 138.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 17, 231.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 17, 267.2f},
+    }},
+    // G1 N64 K288 C432 1x1 on 28x28 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 288, 432, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 22, 370.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 8, 487.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 5, 537.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 563.0f},
+    }},
+    // G1 N64 K40 C640 1x1 on 1x1 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 40, 640, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 1, 8.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 8.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 9.3f},
+    }},
+    // G1 N64 K192 C32 4x4 on 112x112 s4 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 192, 32, {4, 4}, {112, 112}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 33, 258.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 11, 261.5f},
+    }},
+    // G1 N64 K256 C128 2x2 on 28x28 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 128, {2, 2}, {28, 28}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 33, 78.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 9, 131.7f},
+    }},
+    // G1 N64 K80 C48 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 80, 48, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 49, 12.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 49, 12.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 49, 12.6f},
+    }},
+    // G1 N64 K3200 C640 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 3200, 640, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 3, 267.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 324.3f},
+    }},
+    // G1 N64 K1536 C2080 1x1 on 8x8 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1536, 2080, {1, 1}, {8, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 1, 584.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 1, 606.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 1, 648.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 673.5f},
+    }},
+    // G1 N64 K1536 C512 1x1 on 32x32 s2 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1536, 512, {1, 1}, {32, 32}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 6, 654.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 734.5f},
+    }},
+    // G1 N64 K64 C3 7x7 on 224x224 s2 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 3, {7, 7}, {224, 224}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 576.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 88, 781.7f},
+    }},
+    // G1 N64 K32 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 253.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 497.6f},
+    }},
+    // G1 N64 K96 C3 4x4 on 224x224 s4 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 3, {4, 4}, {224, 224}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 106.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 149.2f},
+    }},
+    // G1 N64 K24 C3 5x5 on 160x160 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 24, 3, {5, 5}, {160, 160}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 209.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 282.4f},
+    }},
+    // G1 N32 K64 C3 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 32, 64, 3, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 173.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 332.3f},
+    }},
+    // G1 N64 K48 C12 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 48, 12, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 99.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 128, 105.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 133.3f},
+    }},
+    // G1 N64 K96 C3 7x7 on 256x256 s4 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 3, {7, 7}, {256, 256}, {4, 4}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 44, 380.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 44, 526.2f},
+    }},
+    // G1 N64 K128 C3 4x4 on 224x224 s4 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 3, {4, 4}, {224, 224}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 107.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 150.2f},
+    }},
+    // G1 N64 K128 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 375.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 521.2f},
+    }},
+    // G8 N64 K48 C48 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 8, 64, 48, 48, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 5, 780.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 5, 901.2f},
+    }},
+    // G1 N64 K1408 C3 14x14 on 224x224 s14 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 1408, 3, {14, 14}, {224, 224}, {14, 14}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 987.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 2, 993.4f},
+    }},
+    // G512 N64 K2 C1 3x3 on 16x16 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 512, 64, 2, 1, {3, 3}, {16, 16}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 1, 466.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 480.9f},
+    }},
+    // G34 N64 K40 C40 3x3 on 14x14 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 34, 64, 40, 40, {3, 3}, {14, 14}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, 2, 142.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 2, 172.2f},
+    }},
+    // G4 N64 K32 C32 3x3 on 32x32 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 4, 64, 32, 32, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v4x4x4_s1, 14, 245.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x64x16_w0x1_xdl32_v1x4x4_s1, 14, 259.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, 14, 365.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 14, 413.0f},
+    }},
+    // G1 N64 K256 C3 14x14 on 224x224 s7 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 3, {14, 14}, {224, 224}, {7, 7}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 7, 842.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 7, 1018.2f},
+    }},
+    // G256 N64 K2 C1 3x3 on 31x31 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 256, 64, 2, 1, {3, 3}, {31, 31}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 2, 914.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 950.4f},
+    }},
+    // G1 N12544 K24 C3 7x7 on 16x16 s4 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 12544, 24, 3, {7, 7}, {16, 16}, {4, 4}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 151.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 88, 209.1f},
     }},
 };
 

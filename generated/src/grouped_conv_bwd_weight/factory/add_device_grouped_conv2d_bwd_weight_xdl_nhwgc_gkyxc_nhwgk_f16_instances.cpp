@@ -33,6 +33,8 @@ CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_defau
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(
@@ -67,6 +69,8 @@ void add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -103,6 +107,8 @@ Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x16x32_w0x1_xdl16_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 32, 16, 32, 64, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 1, 64, 3328, 92, 1.0, 1, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 32, 256, 0, 8, 4, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 12288, 168, 1.0, 1, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 8, 4, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 8192, 120, 1.0, 1, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, "grouped_conv_bwd_weight", "xdl", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 4, 1, 1, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 8192, 88, 1.0, 1, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, "grouped_conv_bwd_weight", "xdl", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx90a gfx942 gfx950", false, 128, 64, 32, 192, 0, 8, 1, 1, false, 0, true, false, false, 1, false, false, 2, 2, 2, 128, 12288, 168, 1.0, 1, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }
