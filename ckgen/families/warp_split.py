@@ -1,7 +1,8 @@
-"""Family warp_split: small products of 1x1 filters, as on images of one position.
+"""Family warp_split: small products of 1x1 filters, as on images of one position, and weights of few input channels.
 
 The warps of a workgroup share a tile and take parts of GEMM-K in turn. They load operands from global memory to the
-registers of mma.sync, in vectors as wide as the tensors' alignment allows; shared memory has only their sums.
+registers of mma.sync, in vectors as wide as the tensors' alignment allows, and the input under filters of several taps
+by single elements; shared memory has only their sums.
 """
 
 from __future__ import annotations
@@ -57,14 +58,20 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="warp-split-spec",
         scope="domain",
-        condition="pointwise and not generic and (channels_last or (a_k_major and b_k_major))",
+        condition=(
+            "not generic and ((channels_last and (pointwise or (a_k_major == 0 and b_k_major == 0)))"
+            " or (pointwise and a_k_major and b_k_major))"
+        ),
         sentence=(
-            "conv_spec is Filter1x1Stride1Pad0, the channels are last, or in backward weight the positions, and the"
-            " instance is not generic"
+            "conv_spec is Filter1x1Stride1Pad0, or in backward weight with the channels last Default, the channels are"
+            " last, or in backward weight the positions, and the instance is not generic"
         ),
         message="conv_spec {conv_spec} and layout {layout} for family {family}",
         help="use conv_spec Filter1x1Stride1Pad0 and a layout like NHWGC, and leave `generic` out",
-        reason="Rows of the operands are positions at a constant distance, or channels with neighbouring positions.",
+        reason=(
+            "Rows of the operands are positions at a constant distance, or channels with neighbouring positions. Only"
+            " backward weight with the channels last gathers the input under other filters."
+        ),
         blame=("conv_spec", "layout", "generic"),
     ),
     Rule(
@@ -143,7 +150,7 @@ class WarpSplit(WarpMma):
         return WARPS * ATOM * (2 if operation == BWD_DATA else 1)
 
     def splits(self, instance: Fields) -> bool:
-        return _planes(instance)
+        return _planes(instance) or instance.conv_spec == "Default"
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         rule = (PLANE_VECTOR, PLANE_VECTOR, 1) if _planes(shape) else (1, 1, 1)
@@ -167,7 +174,7 @@ class WarpSplit(WarpMma):
 
 WARP_SPLIT = WarpSplit(
     name="warp_split",
-    summary="small products of 1x1 filters, whose warps share GEMM-K",
+    summary="small products of 1x1 filters and weights of few channels, whose warps share GEMM-K",
     operations=(BWD_WEIGHT, BWD_DATA),
     struct="WarpSplit",
     header="warp_split",

@@ -142,6 +142,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     chosen["torch"] += depthwise_tma
     chosen["hopper"] += depthwise_tma
     vectors = 2 * 8 + 8 + 5  # of fewer than 16 bytes: inputs of 16 bits, and of tf32, weights of tf32
+    vectors += 3 * 3 * 2  # weights of images of few channels
     types_of_vectors = 8 + 5
     halves = 3 + 2  # family halo with two groups of 4 channels
     full += vectors + halves
@@ -158,15 +159,17 @@ def test_the_sizes_of_the_catalogue() -> None:
     chosen["hopper"] += streaming
     warp_split = 2 * (3 + 2 + 3 + 3)  # small products of inputs and of weights, in two dimensions more
     warp_split += 2 * 3 * 2  # weights with the channels first
+    warp_split += 2 * 3 * 4  # weights of images of few channels
     full += warp_split
     chosen["torch"] += warp_split
     chosen["hopper"] += warp_split
-    chosen["quick"] += 2
+    chosen["quick"] += 3
+    chosen["default"] += 3 * 2  # weights of images of few channels
     planes = 3 * (2 * 4 + 3)  # inputs with positions side by side: tiles of 192, and the ping-pong tile
     full += planes
     chosen["torch"] += planes
     chosen["hopper"] += planes
-    f32 = 3 * (3 + 2 + 1) + 3 * (1 + 2 + 1) + 1  # each product as three of tf32: weights, and inputs
+    f32 = 3 * (4 + 3 + 1) + 3 * (3 + 2 + 2) + 2  # each product as three of tf32: weights, and inputs
     full += f32
     chosen["torch"] += f32
     chosen["hopper"] += f32

@@ -1,5 +1,6 @@
-"""Test family warp_split on the host platform: random small products of 1x1 filters are right in both operations, with
-any alignment of their tensors, with splits and with functions; bugs that a GPU hides are reported.
+"""Test family warp_split on the host platform: random small products of 1x1 filters are right in both operations, and
+weights under any filter, with any alignment of their tensors, with splits and with functions; bugs that a GPU hides are
+reported.
 """
 
 from __future__ import annotations
@@ -28,6 +29,14 @@ WEIGHT = Instance(
 )
 DATA = replace(WEIGHT, operation=BWD_DATA, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=256)
 PLANES = replace(WEIGHT, layout="NGCHW/GKCYX/NGKHW", k_per_block=256, a_vector=4, b_vector=4)
+STEM = replace(WEIGHT, conv_spec="Default", m_per_block=32)
+STEMS = (
+    *(STEM, replace(STEM, m_per_block=64, n_per_block=64, dtype="f16"), replace(STEM, m_per_block=16)),
+    replace(STEM, layout="NWGC/GKXC/NWGK", dtype="bf16_f32_bf16"),
+    replace(STEM, layout="NDHWGC/GKZYXC/NDHWGK", n_per_block=64),
+    replace(STEM, layout="GNHWC/GKYXC/GNHWK", math_waves=2, k_per_block=64),
+    replace(STEM, function="Bilinear"),
+)
 OTHERS = {
     "planes": PLANES,
     "planes, 64x32": replace(PLANES, m_per_block=64, n_per_block=32, k_per_block=128),
@@ -52,16 +61,16 @@ FUSED = (
     replace(WEIGHT, function="Scale"),
     replace(WEIGHT, function="Bilinear"),
 )
-ALL = (WEIGHT, DATA, *OTHERS.values(), *FUSED)
+POINTWISE = (WEIGHT, DATA, *OTHERS.values(), *FUSED)
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
-    return Library(link(folder, write_tree(folder, ALL), CHECKED))
+    return Library(link(folder, write_tree(folder, (*POINTWISE, *STEMS)), CHECKED))
 
 
-@pytest.mark.parametrize("instance", ALL, ids=lambda one: one.name)
+@pytest.mark.parametrize("instance", POINTWISE, ids=lambda one: one.name)
 def test_random_problems_are_right(library: Library, instance: Instance) -> None:
     rng = random.Random(instance.name)
     for seed in range(10):
@@ -73,6 +82,29 @@ def test_random_problems_are_right(library: Library, instance: Instance) -> None
         assert library.unsupported_reason(instance.name, problem) is None, problem
         library.configure_host(seed=seed)
         run_instance(library, instance.name, problem, rng.choice([1, 3, -1]), gap=gap(instance, problem, rng))
+
+
+@pytest.mark.parametrize("instance", STEMS, ids=lambda one: one.name)
+def test_random_filters_are_right(library: Library, instance: Instance) -> None:
+    rng = random.Random(instance.name)
+    for seed in range(12):
+        axes = [_random_axis(rng, 1 + 6 // instance.ndim) for _ in range(instance.ndim)]
+        fields = {name: list(values) for name, values in zip(AXIS_FIELDS, zip(*axes, strict=True), strict=True)}
+        k, c = rng.choice([1, 8, 16, rng.randint(1, 90)]), rng.choice([1, 3, 3, 4, rng.randint(1, 12)])
+        problem = make_problem(groups=rng.choice([1, 1, 2]), batch=rng.randint(1, 4), k=k, c=c, **fields)
+        assert library.unsupported_reason(instance.name, problem) is None, problem
+        library.configure_host(seed=seed)
+        run_instance(library, instance.name, problem, rng.choice([1, 3, -1]), gap=gap(instance, problem, rng))
+
+
+AXIS_FIELDS = ("filter", "input", "stride", "dilation", "pad", "right_pad")
+
+
+def _random_axis(rng: random.Random, longest: int) -> tuple[int, ...]:
+    """A filter of up to `longest` taps and an image that it fits, with paddings up to the filter's reach."""
+    taps, stride, dilation = rng.randint(1, longest), rng.choice([1, 1, 2, 3]), rng.choice([1, 1, 2])
+    reach = (taps - 1) * dilation
+    return taps, reach + rng.randint(1, 25), stride, dilation, rng.randint(0, reach), rng.randint(0, reach)
 
 
 def test_planes_of_slices_are_right(library: Library) -> None:
@@ -115,6 +147,7 @@ KERNEL = "pipeline/warp_split.hpp"
 OPERAND = "load/warp_split_operand.hpp"
 SMALL = make_problem(batch=21, k=270, c=45, filter=[1, 1], input=[1, 2])
 LINES = make_problem(batch=3, k=21, c=45, filter=[1, 1], input=[2, 2])
+IMAGES = make_problem(batch=3, k=21, c=3, filter=[3, 5], input=[13, 43], stride=2, dilation=[1, 2], pad=[1, 3])
 BUGS = {
     "no wait for the sums of other warps": (
         DATA,
@@ -149,6 +182,18 @@ BUGS = {
             ("global", "warp_split_operand.hpp"),
             LINES,
         ),
+    ),
+    "padding after a line is read": (
+        STEM,
+        Bug(OPERAND, "(reach - args_.pad[last] < inner_[last])", "(reach - args_.pad[last] <= inner_[last])", (), IMAGES),
+    ),
+    "a step too few": (
+        STEM,
+        Bug(OPERAND, "        left_ -= rows_;\n", "", ("global",), IMAGES),
+    ),
+    "padding after an image is read": (
+        STEM,
+        Bug(OPERAND, "(first >= 0) & (first < inner_[d])", "(first >= 0)", (), IMAGES),
     ),
     "global memory before the previous kernel ends": (
         WEIGHT,

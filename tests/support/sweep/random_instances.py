@@ -177,7 +177,7 @@ def _draw_streaming(rng: random.Random, values: dict[str, Any]) -> None:
 
 
 def _draw_warp_split(rng: random.Random, values: dict[str, Any]) -> None:
-    values["conv_spec"] = "Filter1x1Stride1Pad0"
+    values["conv_spec"] = rng.choice(("Filter1x1Stride1Pad0", "Default"))
     warps = rng.choice((2, 4, 8, 8, 16))
     values["block_size"] = 32 * warps
     values["tile"] = {"m_per_block": rng.choice((16, 32, 64)), "n_per_block": rng.choice((16, 32, 64))}

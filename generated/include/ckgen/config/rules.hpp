@@ -334,8 +334,8 @@ template <class D>
 struct BwdWeightWarpSplitRules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto as_stored = D::as_stored;
-    static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
+    static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto load_waves = D::load_waves;
@@ -354,7 +354,7 @@ struct BwdWeightWarpSplitRules {
     static constexpr auto load_registers = D::load_registers;
     static constexpr auto block_size = D::block_size;
     static_assert(elem_bytes == 2 && as_stored == 1, "warp-split-dtype: tensors are f16 or bf16, multiplied as they are");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic && (D::Layout::channels_last || (a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, the channels are last, or in backward weight the positions, and the instance is not generic");
+    static_assert(!generic && ((D::Layout::channels_last && ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (a_k_major == 0 && b_k_major == 0))) || ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, or in backward weight with the channels last Default, the channels are last, or in backward weight the positions, and the instance is not generic");
     static_assert(load_waves == 0 && math_waves >= 1 && launch_threads <= 1024 && m_per_xdl == 16 && stages == 1, "warp-split-waves: every wave loads and multiplies, by atoms of 16 rows, without a ring of stages");
     static_assert(c_vector == 1 && ((a_k_major && b_k_major && a_vector == 4 && b_vector == 4) || ((a_k_major == 0 || b_k_major == 0) && a_vector == 1 && b_vector == 1)), "warp-split-vectors: vectors of A and B have four positions where these are contiguous; all others have one element");
     static_assert((m_per_block == 16 || m_per_block == 32 || m_per_block == 64) && (n_per_block == 32 || n_per_block == 64 || (n_per_block == 16 && b_k_major)) && (k_per_block == 16 * warps || k_per_block == 32 * warps) && (a_k_major || k_per_block == 16 * warps) && (b_k_major || a_k_major == 0 || k_per_block == 32 * warps), "warp-split-tile: the tile has 16, 32 or 64 rows and 32 or 64 columns, or 16 where both operands are K-major; k_per_block is 16 or 32 terms per warp: 32 in backward data, 16 in backward weight with the channels last");
@@ -943,8 +943,8 @@ template <class D>
 struct BwdDataWarpSplitRules {
     static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto as_stored = D::as_stored;
-    static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
+    static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto load_waves = D::load_waves;
@@ -963,7 +963,7 @@ struct BwdDataWarpSplitRules {
     static constexpr auto load_registers = D::load_registers;
     static constexpr auto block_size = D::block_size;
     static_assert(elem_bytes == 2 && as_stored == 1, "warp-split-dtype: tensors are f16 or bf16, multiplied as they are");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && !generic && (D::Layout::channels_last || (a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, the channels are last, or in backward weight the positions, and the instance is not generic");
+    static_assert(!generic && ((D::Layout::channels_last && ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (a_k_major == 0 && b_k_major == 0))) || ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, or in backward weight with the channels last Default, the channels are last, or in backward weight the positions, and the instance is not generic");
     static_assert(load_waves == 0 && math_waves >= 1 && launch_threads <= 1024 && m_per_xdl == 16 && stages == 1, "warp-split-waves: every wave loads and multiplies, by atoms of 16 rows, without a ring of stages");
     static_assert(c_vector == 1 && ((a_k_major && b_k_major && a_vector == 4 && b_vector == 4) || ((a_k_major == 0 || b_k_major == 0) && a_vector == 1 && b_vector == 1)), "warp-split-vectors: vectors of A and B have four positions where these are contiguous; all others have one element");
     static_assert((m_per_block == 16 || m_per_block == 32 || m_per_block == 64) && (n_per_block == 32 || n_per_block == 64 || (n_per_block == 16 && b_k_major)) && (k_per_block == 16 * warps || k_per_block == 32 * warps) && (a_k_major || k_per_block == 16 * warps) && (b_k_major || a_k_major == 0 || k_per_block == 32 * warps), "warp-split-tile: the tile has 16, 32 or 64 rows and 32 or 64 columns, or 16 where both operands are K-major; k_per_block is 16 or 32 terms per warp: 32 in backward data, 16 in backward weight with the channels last");

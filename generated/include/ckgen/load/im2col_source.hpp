@@ -73,6 +73,7 @@ template <int NDim>
 struct Tap {
     int32 shift[NDim];
 
+    Tap() = default;
     CKGEN_DEVICE Tap(const BwdWeightArgs& args, int tap) {
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d) {

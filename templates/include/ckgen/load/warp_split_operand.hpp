@@ -1,6 +1,7 @@
 // Operands of family warp_split, which lanes load from global memory to registers in pairs of elements of two bytes.
 #pragma once
 
+#include "ckgen/load/im2col_source.hpp"
 #include "ckgen/math.hpp"
 #include "ckgen/platform/platform.hpp"
 
@@ -31,6 +32,22 @@ public:
             load_vectors<2>(thread, source, left, pairs);
         else
             load_elements(thread, source, left, pairs);
+    }
+
+    // The same as load() of Rows rows from `row` on; with one branch for all of them if they are whole vectors.
+    template <int Width, int Rows>
+    CKGEN_DEVICE void load_rows(const platform::Thread& thread, int row, int column,
+                                uint32 (&pairs)[Rows][Width / 2]) const {
+        if(aligned_ >= 2 * Width && column + Width <= columns_ && row + Rows <= rows_) {
+            const char* source = base_ + row * row_bytes_ + int64{column} * 2;
+            CKGEN_UNROLL
+            for(int i = 0; i < Rows; ++i, source += row_bytes_)
+                load_vectors<Width>(thread, source, Width, pairs[i]);
+        } else {
+            CKGEN_UNROLL
+            for(int i = 0; i < Rows; ++i)
+                load<Width>(thread, row + i, column, pairs[i]);
+        }
     }
 
 private:
@@ -107,6 +124,104 @@ private:
     int rows_;
     Images images_;
     bool whole_;  // 16 bytes are in one plane, and aligned
+};
+
+// The input of backward weight under any filter as a matrix in im2col order, channels last: rows are output positions,
+// columns are taps and channels. A lane has Columns columns, 8 apart, and loads single elements: neighbouring lanes
+// have neighbouring columns, which are neighbouring elements under the taps of a filter row.
+template <int NDim, int Columns>
+class WarpSplitTaps {
+    using Cursor = conv::ImageCursor<NDim, int64>;
+
+public:
+    // `base`: the group's first element. `column`: the first of the lane. The first load is of the rows from `row` on,
+    // each later one of those `rows` further.
+    CKGEN_DEVICE WarpSplitTaps(const platform::Thread& thread, const conv::BwdWeightArgs& args, const char* base,
+                               int column, int row, int rows)
+        : args_(args), base_(base), left_(args.k - row), rows_(rows),
+          step_bytes_(static_cast<int32>(args.stride[NDim - 1] * args.in_stride_bytes[NDim - 1])),
+          step_(thread, args, rows), first_(args, row) {
+        CKGEN_UNROLL
+        for(int j = 0; j < Columns; ++j) {
+            const int number = column + 8 * j, tap = number / args.c;
+            taps_[j] = conv::Tap<NDim>(args, tap);
+            offset_[j] = static_cast<int32>(taps_[j].offset(args)) + (number - tap * args.c) * 2;
+        }
+        all_ = column + 8 * (Columns - 1) < args.n;
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d)
+            inner_[d] = args.in_length[d] - (args.filter[d] - 1) * args.dilation[d];
+    }
+
+    // Loads 2 * Pairs positions, two per register.
+    template <int Pairs>
+    CKGEN_DEVICE void load(const platform::Thread& thread, uint32 (&pairs)[Columns][Pairs]) {
+        uint32 values[Columns][2 * Pairs];
+        if(sees_no_padding(2 * Pairs)) {
+            const char* position = base_ + first_.offset;
+            CKGEN_UNROLL
+            for(int i = 0; i < 2 * Pairs; ++i, position += step_bytes_)
+                CKGEN_UNROLL
+            for(int j = 0; j < Columns; ++j)
+                values[j][i] = thread.template global_load<uint16>(position + offset_[j]);
+        } else {
+            Cursor at = first_;
+            CKGEN_UNROLL
+            for(int i = 0; i < 2 * Pairs; ++i, next(at))
+                CKGEN_UNROLL
+            for(int j = 0; j < Columns; ++j) {
+                values[j][i] = 0;
+                if(i < left_ && !taps_[j].sees_padding(args_, at))
+                    values[j][i] = thread.template global_load<uint16>(base_ + at.offset + offset_[j]);
+            }
+        }
+        CKGEN_UNROLL
+        for(int j = 0; j < Columns; ++j)
+            CKGEN_UNROLL
+        for(int i = 0; i < Pairs; ++i)
+            pairs[j][i] = values[j][2 * i] | values[j][2 * i + 1] << 16;
+        first_.advance(args_, step_);
+        left_ -= rows_;
+    }
+
+private:
+    // True if no tap sees padding at the next `count` positions as if they were in one line of an image. Then they are: a
+    // tap sees padding one position after a line.
+    CKGEN_DEVICE bool sees_no_padding(int count) const {
+        constexpr int last = NDim - 1;
+        const int reach = first_.position[last] + (count - 1) * args_.stride[last];
+        bool inside = all_ & (left_ >= count) & (reach - args_.pad[last] < inner_[last]);
+        CKGEN_UNROLL
+        for(int d = 0; d < NDim; ++d) {
+            const int first = first_.position[d] - args_.pad[d];
+            inside &= (first >= 0) & (first < inner_[d]);
+        }
+        return inside;
+    }
+    // Moves to the next output position.
+    CKGEN_DEVICE void next(Cursor& at) const {
+        at.position[NDim - 1] += args_.stride[NDim - 1];
+        at.offset += args_.stride[NDim - 1] * args_.in_stride_bytes[NDim - 1];
+        CKGEN_UNROLL
+        for(int d = NDim - 1; d >= 0; --d) {
+            const bool over = at.position[d] >= args_.limit[d];
+            at.position[d] -= over ? args_.limit[d] : 0;
+            at.offset += over ? args_.wrap_bytes[d] : 0;
+            if(d > 0)
+                at.position[d - 1] += over ? args_.stride[d - 1] : 0;
+        }
+    }
+
+    const conv::BwdWeightArgs& args_;
+    const char* base_;
+    int left_, rows_;  // positions from the lane's next one on; from one load to the next
+    int32 step_bytes_;  // from an output position to the next
+    const conv::ImageStep<NDim> step_;
+    Cursor first_;  // of the next load
+    conv::Tap<NDim> taps_[Columns];
+    int32 offset_[Columns];  // of the element under the tap from that under tap 0 without padding
+    int32 inner_[NDim];      // positions from which no tap sees padding
+    bool all_;               // the lane's columns are all of the weight's
 };
 
 }  // namespace ckgen::load

@@ -1,5 +1,5 @@
-// Family warp_split: small products of filters of one tap with stride 1 and no padding, and weights of tensors whose
-// positions are contiguous. The warps of a workgroup share a tile and take parts of GEMM-K in turn; their sums meet in
+// Family warp_split: small products of filters of one tap with stride 1 and no padding, weights of tensors whose
+// positions are contiguous, and weights of few input channels under any filter. The warps of a workgroup share a tile and take parts of GEMM-K in turn; their sums meet in
 // shared memory. Warps load operands from global memory to the registers of mma.sync, in vectors as wide as the
 // tensors' alignment allows. GEMM-K may have any order as long as both operands have the same, and so may rows and
 // columns; these orders are such that lanes access neighbouring memory.
@@ -29,6 +29,10 @@ struct WarpSplitSums {
     }
 };
 
+// True if B is the input under any filter (load::WarpSplitTaps).
+template <class D>
+inline constexpr bool kGathersTaps = D::conv_spec == ConvSpec::Default;
+
 // The part of a lane in a tile's products. Lane 4 * row + part has rows `row` and 8 + `row` of an atom, column `row`
 // and, in 16 of GEMM-K, four neighbouring terms. An operand that is K-major has its terms side by side, else its rows
 // or columns.
@@ -38,7 +42,9 @@ class WarpSplitTile {
     static constexpr int rows = D::m_per_block / 16, columns = D::n_per_block / 8;
     static constexpr int atoms = D::k_per_block / (D::block_size / 32) / 16;  // of GEMM-K in a step
     static constexpr int terms = 4 * atoms;                                   // of a lane
-    static constexpr bool a_k_major = D::a_k_major, b_k_major = D::b_k_major;
+    // A lane has neighbouring terms of one column, or of B one term of neighbouring columns.
+    static constexpr bool gathers = kGathersTaps<D>;
+    static constexpr bool a_k_major = D::a_k_major, b_k_major = D::b_k_major || gathers;
 
 public:
     static constexpr int step = 16 * atoms;
@@ -49,13 +55,19 @@ public:
         uint32 b[b_k_major ? columns : terms][b_k_major ? terms / 2 : columns / 2];
     };
 
-    CKGEN_DEVICE WarpSplitTile(const platform::Thread& thread, const A& a, const B& b, int m_first, int n_first)
+    CKGEN_DEVICE WarpSplitTile(const platform::Thread& thread, const A& a, B& b, int m_first, int n_first)
         : thread_(thread), a_(a), b_(b), m_first_(m_first), n_first_(n_first), row_(thread.thread_id() % 32 / 4),
           part_(thread.thread_id() % 4) {}
 
+    // Calls follow each other with terms k that are k_per_block apart.
     CKGEN_DEVICE void load(Loaded& loaded, int k) const {
-        load_operand<b_k_major, columns>(b_, n_first_, k + terms * part_, loaded.b);
-        load_operand<a_k_major, 2 * rows>(a_, m_first_, k + terms * part_, loaded.a);
+        if constexpr(gathers) {
+            b_.load(thread_, loaded.b);
+            a_.template load_rows<2 * rows>(thread_, k + terms * part_, m_first_ + row_ * 2 * rows, loaded.a);
+        } else {
+            load_operand<b_k_major, columns>(b_, n_first_, k + terms * part_, loaded.b);
+            load_operand<a_k_major, 2 * rows>(a_, m_first_, k + terms * part_, loaded.a);
+        }
     }
     CKGEN_DEVICE void multiply(const Loaded& loaded, Sums& sums) const {
         CKGEN_UNROLL
@@ -119,7 +131,7 @@ private:
 
     const platform::Thread& thread_;
     const A& a_;
-    const B& b_;
+    B& b_;
     const int m_first_, n_first_, row_, part_;
 };
 
@@ -145,7 +157,7 @@ struct WarpSplitBwdData {
     static CKGEN_DEVICE load::WarpSplitOperand a(const Args& args, const Tile& tile) {
         return {args.out + tile.group * args.out_group_bytes, args.out_stride_bytes[0], rows(args), args.k};
     }
-    static CKGEN_DEVICE load::WarpSplitOperand b(const Args& args, const Tile& tile) {
+    static CKGEN_DEVICE load::WarpSplitOperand b(const platform::Thread&, const Args& args, const Tile& tile) {
         return {args.wei + tile.group * args.wei_group_bytes, args.wei_k_bytes, args.k, args.n};
     }
     static CKGEN_DEVICE int rows(const Args& args) { return args.in_length[0]; }
@@ -183,9 +195,13 @@ struct WarpSplitBwdWeight {
         else
             return load::WarpSplitOperand(base, args.out_row_bytes, args.k, args.m);
     }
-    static CKGEN_DEVICE auto b(const Args& args, const Tile& tile) {
+    static CKGEN_DEVICE auto b(const platform::Thread& thread, const Args& args, const Tile& tile) {
         const char* const base = args.in + tile.group * args.in_group_bytes;
-        if constexpr(D::b_k_major)
+        if constexpr(kGathersTaps<D>) {
+            const int id = thread.thread_id(), row = tile.k_tile_first * D::k_per_block + id / 32 * 16 + id % 4 * 4;
+            return load::WarpSplitTaps<D::Layout::ndim, D::n_per_block / 8>(
+                thread, args, base, tile.n_first + id % 32 / 4, row, D::k_per_block);
+        } else if constexpr(D::b_k_major)
             return load::WarpSplitPlanes(base, args.in_channel_bytes, args.n, images(args, args.in_image_bytes));
         else
             return load::WarpSplitOperand(base, args.in_row_bytes, args.k, args.n);
@@ -194,7 +210,8 @@ struct WarpSplitBwdWeight {
     static CKGEN_DEVICE Result result(const Args& args, const platform::Thread& thread, const Tile& tile, int m, int n,
                                       float sum) {
         if constexpr(D::fused) {
-            const epilogue::WeightPlace<D::Layout::ndim> at(args, tile.group, m, 0, n);
+            const int tap = n / args.c;
+            const epilogue::WeightPlace<D::Layout::ndim> at(args, tile.group, m, tap, n - tap * args.c);
             const epilogue::FusedInputsOf<D, 1> inputs(thread, args.d, at);
             return Convert<Result>::from(inputs.apply(args.function, 0, sum));
         } else {
@@ -232,7 +249,7 @@ public:
     static CKGEN_DEVICE void run(const Args& args, const platform::Thread& thread) {
         const Tile tile(args, thread.block_id());
         const auto a = Operation::a(args, tile);
-        const auto b = Operation::b(args, tile);
+        auto b = Operation::b(thread, args, tile);
         using Products = WarpSplitTile<D, decltype(a), decltype(b)>;
         const int warp = thread.uniform(thread.thread_id() / 32);
         const Products products(thread, a, b, tile.m_first, tile.n_first);

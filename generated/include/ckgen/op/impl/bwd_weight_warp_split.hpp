@@ -21,7 +21,7 @@ struct BwdWeightWarpSplit : WarpMmaFamily<BwdWeightFamily> {
     template <class D>
     static conv::BwdWeightTraits traits() {
         conv::BwdWeightTraits traits = WarpMmaFamily::traits<D>();
-        traits.splits_to_fill = D::a_k_major && D::b_k_major;  // planes have many positions
+        traits.splits_to_fill = (D::a_k_major && D::b_k_major) || pipeline::kGathersTaps<D>;  // many positions
         return traits;
     }
 #endif
