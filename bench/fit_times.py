@@ -3,7 +3,7 @@
 python bench/fit_times.py             cross-validates on sm_90a and compares with the cost model on AMD; run it at the
                                       root of a checkout
 python bench/fit_times.py --write     fits to all and writes ckgen/selection/times.json; with --family NAME, all other
-                                      coefficients stay as they are; and with --operation NAME, those of the other operation
+                                      coefficients stay as they are, and with --operation NAME those of the other
 
 It needs numpy and scipy. sm_90a is fitted to the measured rows of the tables and to the times of models' layers that
 ckgen.torch.enable kept (choices of bench/results), without those of held-out networks and of networks outside the zoo.

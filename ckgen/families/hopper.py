@@ -38,7 +38,7 @@ from ckgen.hardware.compute_units import MMA_SYNC_SHARE, Rates
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 # Time of a product of f32 in multiples of one of tf32: three of these, and work of the threads, which one warpgroup
-# hides in another's products (bench/results/2026-11-29-h200-f32).
+# hides in another's products (bench/results/2026-11-29-h200-f32-and-stems).
 F32_PACE = 4.1
 F32_NARROW = 1.25  # times that with 64 columns: as much work beside half the products
 F32_SPLITS = 1.15  # where threads also write the parts of B
@@ -108,7 +108,7 @@ _LAST_VALUES = (
     ),
     Value(
         "lds_weight_bytes",
-        "Bytes of LDS of a B that stays, with mbarriers: one for each 16 rows of it and two others; or of part_buffers.",
+        "Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers.",
         "weight_rows * n_per_block * 2 + (weight_rows // 2 + 16 if weight_rows > 0 else 0)"
         f" + part_buffers * 2 * n_per_block * {ROW_BYTES}",
     ),
@@ -119,11 +119,14 @@ def derived(weight_rows: str, exchange: str = "0") -> tuple[Value, ...]:
     """The derived values, from the expressions for the rows of B that stay in shared memory, and for true if the
     operands may be exchanged."""
     meaning = "Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage."
-    parts = f"2 if elem_bytes == 4 and as_stored and {exchange} == 0 and a_k_major != c_m_major and b_k_major == 0 else 1"
+    reads_weight = f"{exchange} == 0 and a_k_major != c_m_major and b_k_major == 0"  # as B
+    parts = f"2 if elem_bytes == 4 and as_stored and {reads_weight} else 1"
     return (
         *_VALUES,
         Value("weight_rows", meaning, weight_rows),
-        Value("weight_parts", "Numbers of tf32 whose sum is an element of B, the weight, in LDS: 2 for f32.", parts),
+        Value(
+            "weight_parts", "Numbers of tf32 whose sum is an element of the weight in LDS: 2 for f32, else 1.", parts
+        ),
         *_LAST_VALUES,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -197,7 +198,7 @@ def test_a_dtype_that_no_instance_has_is_refused_in_words(host_library: Library)
 
 @pytest.mark.parametrize("table", MEASURED, ids=lambda table: table.operation)
 def test_ckgen_select_without_a_library_reads_the_table(table: Table) -> None:
-    for row in table.rows:
+    for row in random.Random(table.operation).sample(table.rows, 200):
         choice = ckgen.select(problem_of(row), row.dtype, layout=row.layout)
         best = row.candidates[0]
         assert choice == Choice(best.name, best.split_k, "measured", best.microseconds)

@@ -86,9 +86,7 @@ RULES: tuple[Rule, ...] = (
             " or ((n_per_block == 64 or (n_per_block <= 128 and m_per_block <= 128))"
             " and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
         ),
-        sentence=(
-            "f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong"
-        ),
+        sentence=("f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong"),
         message="{dtype} with n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves",
         help="use n_per_block 64, or 128 with m_per_block 64 or 128, and leave `m_per_xdl` and `wave_ratio` out",
         reason=(

@@ -11,10 +11,8 @@ const char* const names[] = {
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
-    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
-    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
@@ -217,7 +215,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x256x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange",
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange",
@@ -239,6 +237,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x4_s1",
@@ -277,7 +276,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x256x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange",
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange",
@@ -298,6 +297,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x64x16_w0x1_xdl32_v1x4x4_s1",
@@ -307,9 +307,9 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
-    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1",
@@ -327,6 +327,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
@@ -354,12 +355,10 @@ const char* const names[] = {
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
-    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
-    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
@@ -370,10 +369,8 @@ enum Position {
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
-    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
-    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
@@ -576,7 +573,7 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x256x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange,
-    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange,
@@ -598,6 +595,7 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x256x32_w0x4_xdl32_v8x8x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_128x64x32_w0x2_xdl32_v8x8x4_s1,
@@ -636,7 +634,7 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x256x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x1x1_s1_exchange,
-    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x1x1_s1_exchange,
@@ -657,6 +655,7 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x2_xdl32_v8x4x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x32x16_w0x2_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_128x64x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_1x1s1p0_32x64x16_w0x1_xdl32_v1x4x4_s1,
@@ -666,9 +665,9 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
-    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1,
@@ -686,6 +685,7 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
@@ -713,12 +713,10 @@ enum Position {
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
-    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
-    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
@@ -7732,12 +7730,12 @@ const MeasuredProblem problems[] = {
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1, 4, 9.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 4, 9.2f},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1, 4, 9.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 4, 9.2f},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7806,12 +7804,12 @@ const MeasuredProblem problems[] = {
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 9.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 4, 9.5f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 8, 9.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 4, 9.5f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -7878,23 +7876,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 32, 7.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.7f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.9f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 32, 7.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.7f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.9f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 64, 7.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 7.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 64, 7.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 9.1f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
@@ -7994,12 +7992,12 @@ const MeasuredProblem problems[] = {
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 64, 8.1f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 64, 8.1f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -9036,9 +9034,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 173.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 173.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 173.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 173.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 311.0f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s1 p1
@@ -9076,9 +9074,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 52.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 52.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 52.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 52.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 90.6f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s1 p1
@@ -9114,9 +9112,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 20.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 20.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 20.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 20.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 31.7f},
     }},
     // G1 N32 K256 C256 3x3 on 7x7 s1 p1
@@ -9151,9 +9149,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {25, 25}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 52.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 52.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 52.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 52.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 90.6f},
     }},
     // G1 N32 K256 C256 3x3 on 25x25 s2 p1
@@ -9189,9 +9187,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 256, 256, {3, 3}, {13, 13}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 20.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 20.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 20.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 20.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 31.7f},
     }},
     // G1 N32 K256 C256 3x3 on 13x13 s2 p1
@@ -9581,7 +9579,7 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 36, 256, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 10.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x32x16_w0x1_xdl32_v4x1x1_s1_exchange, 32, 10.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 10.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 8, 10.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 12.2f},
     }},
     // G1 N32 K36 C256 3x3 on 7x7 s1 p1
@@ -9659,14 +9657,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 4.9f},
-    }},
-    // G1 N1 K64 C3 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 4.9f},
-    }},
-    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f},
     }},
@@ -9704,9 +9694,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 16, 8.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 8.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 9.1f},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
@@ -9743,9 +9733,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 4, 128, 256, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 13.6f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 14.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 14.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 14.0f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 4, 19.9f},
     }},
     // G2 N4 K128 C256 3x3 on 14x14 s1 p1
@@ -9780,9 +9770,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 16, 8.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.6f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 8.8f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 9.6f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
@@ -9843,23 +9833,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 32, 7.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 32, 7.6f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.4f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 32, 7.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 32, 7.6f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.4f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 64, 7.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 7.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 64, 7.5f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.8f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
@@ -9960,19 +9950,19 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.2f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 64, 7.5f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 64, 7.2f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 64, 7.5f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 7.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 128, 7.6f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 7.9f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
@@ -10109,14 +10099,6 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.0f},
-    }},
-    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.4f},
-    }},
-    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.4f},
     }},
     // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -10271,9 +10253,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 512, 256, {1, 1}, {200, 200}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 8, 581.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 16, 581.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 16, 581.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 16, 581.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 8, 867.7f},
     }},
     // G1 N32 K512 C256 1x1 on 200x200 s2 p0
@@ -10498,9 +10480,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 32, 1024, 512, {1, 1}, {100, 100}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 581.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x4_xdl32_v4x4x4_s1, 4, 581.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x128x16_w0x4_xdl32_v4x4x4_s1, 4, 581.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x4x4_s1, 4, 581.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 2, 867.7f},
     }},
     // G1 N32 K1024 C512 1x1 on 100x100 s2 p0
@@ -11622,14 +11604,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 4.7f},
-    }},
-    // G1 N1 K64 C3 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 1, 4.7f},
-    }},
-    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f},
     }},
@@ -11657,16 +11631,17 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 7.3f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 16, 7.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 16, 7.3f},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 16, 7.3f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 7.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1, 16, 7.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 16, 7.3f},
     }},
     // G2 N64 K128 C256 1x1 on 7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 128, 256, {1, 1}, {7, 7}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 16, 7.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 16, 8.2f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 8.3f},
@@ -11738,9 +11713,9 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 128, 128, 256, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 16, 8.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 8, 8.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 16, 8.3f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 16, 8.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 16, 8.6f},
     }},
     // G2 N128 K128 C256 1x1 on 3x3 s1 p0
@@ -11801,23 +11776,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 32, 7.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 32, 7.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.1f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 32, 7.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 32, 7.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 32, 7.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x64x32_w0x1_xdl32_v8x1x1_s1, 32, 7.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.1f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 64, 3, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 64, 7.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x1x1_s1, 64, 7.1f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.2f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x32x16_w0x2_xdl32_v4x1x1_s1, 64, 7.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.7f},
     }},
     // G1 N1 K64 C3 3x3 on 32x32 s1 p1
@@ -11918,18 +11893,18 @@ const MeasuredProblem problems[] = {
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 7.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 64, 7.3f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_1x1s1p0_64x64x32_w4x2_xdl32_v2x2x2_s4, 64, 7.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x1x1_s1, 64, 8.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 64, 7.3f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 2, 64, 4, 4, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_32x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 7.4f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x4x4_s1, 128, 7.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 128, 7.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1, 128, 7.5f},
     }},
     // G2 N64 K4 C4 1x1 on 7x7 s1 p0
@@ -12077,14 +12052,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.5f},
     }},
     // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.6f},
-    }},
-    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
-        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x1x1_s1, 64, 8.6f},
-    }},
-    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f},
     }},
@@ -12128,7 +12095,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 32, 1200.0f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, 8, 1424.9f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 1506.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 32, 1881.5f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -12185,7 +12151,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 780.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, 8, 1461.2f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 1484.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 32, 1900.3f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -12213,7 +12178,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 353.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 16, 379.9f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 534.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 32, 684.4f},
     }},
     // G32 N32 K16 C16 3x3 on 100x100 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 32, 32, 16, 16, {3, 3}, {100, 100}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -12268,7 +12232,6 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 32, 337.0f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 16, 515.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 32, 668.6f},
     }},
     // G32 N32 K16 C16 3x3 on 50x50 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 32, 32, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14384,28 +14347,33 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N64 K64 C3 7x7 on 224x224 s2 p3
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 64, 3, {7, 7}, {224, 224}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 576.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 88, 781.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 88, 575.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 576.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 88, 780.0f},
     }},
     // G1 N64 K32 C3 3x3 on 224x224 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 32, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 253.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 497.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 253.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 257.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 391.7f},
     }},
     // G1 N64 K96 C3 4x4 on 224x224 s4 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 96, 3, {4, 4}, {224, 224}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 106.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 149.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 106.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 107.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 116.6f},
     }},
     // G1 N64 K24 C3 5x5 on 160x160 s2 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 24, 3, {5, 5}, {160, 160}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 209.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 282.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 204.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 208.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 281.2f},
     }},
     // G1 N32 K64 C3 3x3 on 128x128 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 32, 64, 3, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 173.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 332.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 173.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 177.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 262.0f},
     }},
     // G1 N64 K48 C12 3x3 on 56x56 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 48, 12, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14425,8 +14393,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N64 K128 C3 3x3 on 224x224 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 375.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 128, 521.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 372.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 375.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 394.7f},
     }},
     // G8 N64 K48 C48 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 8, 64, 48, 48, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14457,8 +14426,9 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N64 K256 C3 14x14 on 224x224 s7 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 256, 3, {14, 14}, {224, 224}, {7, 7}, {1, 1}, {0, 0}, {0, 0}, {
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 7, 842.7f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 7, 1018.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 14, 676.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 7, 790.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 7, 843.5f},
     }},
     // G256 N64 K2 C1 3x3 on 31x31 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 256, 64, 2, 1, {3, 3}, {31, 31}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14469,6 +14439,113 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 12544, 24, 3, {7, 7}, {16, 16}, {4, 4}, {1, 1}, {3, 3}, {3, 3}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 151.7f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 88, 209.1f},
+    }},
+    // G1 N64 K768 C3 16x16 on 224x224 s16 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 768, 3, {16, 16}, {224, 224}, {16, 16}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 4, 517.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 2, 574.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 645.7f},
+    }},
+    // G1 N64 K16 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 16, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 246.7f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 251.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 390.9f},
+    }},
+    // G1 N128 K64 C3 7x7 on 160x160 s2 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 128, 64, 3, {7, 7}, {160, 160}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 88, 585.2f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 88, 588.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x1_xdl32_v1x1x1_s1, 88, 796.8f},
+    }},
+    // G1 N64 K128 C3 4x4 on 256x256 s4 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 128, 3, {4, 4}, {256, 256}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 136.1f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 136.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 146.8f},
+    }},
+    // G1 N32 K40 C3 3x3 on 300x300 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 32, 40, 3, {3, 3}, {300, 300}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 234.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 234.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 350.3f},
+    }},
+    // G1 N64 K512 C1 16x16 on 224x224 s10 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 64, 512, 1, {16, 16}, {224, 224}, {10, 10}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 17, 330.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 9, 364.8f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 9, 400.4f},
+    }},
+    // G1 N256 K32 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 256, 32, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1, 128, 70.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 128, 70.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_128x64x16_w0x2_xdl32_v4x1x1_s1, 128, 111.6f},
+    }},
+    // G1 N64 K64 C3 7x7 on 224x224 s2 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 64, 3, {7, 7}, {224, 224}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 88, 290.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 88, 318.6f},
+    }},
+    // G1 N64 K32 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 32, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 143.8f},
+    }},
+    // G1 N64 K96 C3 4x4 on 224x224 s4 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 96, 3, {4, 4}, {224, 224}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 59.9f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 128, 63.6f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 128, 64.6f},
+    }},
+    // G1 N64 K24 C3 5x5 on 160x160 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 24, 3, {5, 5}, {160, 160}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 105.5f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 128, 117.7f},
+    }},
+    // G1 N32 K64 C3 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 3, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 101.2f},
+    }},
+    // G1 N64 K768 C3 16x16 on 224x224 s16 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 768, 3, {16, 16}, {224, 224}, {16, 16}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 4, 167.3f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 2, 281.1f},
+    }},
+    // G1 N64 K256 C3 14x14 on 224x224 s7 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 256, 3, {14, 14}, {224, 224}, {7, 7}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 14, 220.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 7, 385.0f},
+    }},
+    // G1 N64 K16 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 16, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 139.3f},
+    }},
+    // G1 N64 K128 C3 3x3 on 224x224 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 128, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 128, 182.4f},
+    }},
+    // G1 N128 K64 C3 7x7 on 160x160 s2 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 128, 64, 3, {7, 7}, {160, 160}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 88, 293.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 88, 321.2f},
+    }},
+    // G1 N64 K128 C3 4x4 on 256x256 s4 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 128, 3, {4, 4}, {256, 256}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 76.4f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 128, 79.0f},
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 128, 82.8f},
+    }},
+    // G1 N32 K40 C3 3x3 on 300x300 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 40, 3, {3, 3}, {300, 300}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 133.6f},
+    }},
+    // G1 N64 K512 C1 16x16 on 224x224 s10 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 512, 1, {16, 16}, {224, 224}, {10, 10}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 17, 137.2f},
+    }},
+    // G1 N256 K32 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 256, 32, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 42.6f},
     }},
 };
 

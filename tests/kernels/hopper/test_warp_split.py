@@ -185,7 +185,9 @@ BUGS = {
     ),
     "padding after a line is read": (
         STEM,
-        Bug(OPERAND, "(reach - args_.pad[last] < inner_[last])", "(reach - args_.pad[last] <= inner_[last])", (), IMAGES),
+        Bug(
+            OPERAND, "(reach - args_.pad[last] < inner_[last])", "(reach - args_.pad[last] <= inner_[last])", (), IMAGES
+        ),
     ),
     "a step too few": (
         STEM,
