@@ -185,8 +185,8 @@ public:
     }
 
 private:
-    // True if no tap sees padding at the next `count` positions as if they were in one line of an image. Then they are: a
-    // tap sees padding one position after a line.
+    // True if no tap sees padding at the next `count` positions as if they were in one line of an image. Then they are:
+    // a tap sees padding one position after a line.
     CKGEN_DEVICE bool sees_no_padding(int count) const {
         constexpr int last = NDim - 1;
         const int reach = first_.position[last] + (count - 1) * args_.stride[last];
@@ -214,7 +214,7 @@ private:
 
     const conv::BwdWeightArgs& args_;
     const char* base_;
-    int left_, rows_;  // positions from the lane's next one on; from one load to the next
+    int left_, rows_;   // positions from the lane's next one on; from one load to the next
     int32 step_bytes_;  // from an output position to the next
     const conv::ImageStep<NDim> step_;
     Cursor first_;  // of the next load

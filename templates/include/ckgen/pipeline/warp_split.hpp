@@ -1,8 +1,8 @@
 // Family warp_split: small products of filters of one tap with stride 1 and no padding, weights of tensors whose
-// positions are contiguous, and weights of few input channels under any filter. The warps of a workgroup share a tile and take parts of GEMM-K in turn; their sums meet in
-// shared memory. Warps load operands from global memory to the registers of mma.sync, in vectors as wide as the
-// tensors' alignment allows. GEMM-K may have any order as long as both operands have the same, and so may rows and
-// columns; these orders are such that lanes access neighbouring memory.
+// positions are contiguous, and weights of few input channels under any filter. The warps of a workgroup share a tile
+// and take parts of GEMM-K in turn; their sums meet in shared memory. Warps load operands from global memory to the
+// registers of mma.sync, in vectors as wide as the tensors' alignment allows. GEMM-K may have any order as long as both
+// operands have the same, and so may rows and columns; these orders are such that lanes access neighbouring memory.
 #pragma once
 
 #include "ckgen/atom/warp_mma.hpp"
