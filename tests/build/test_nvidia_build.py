@@ -21,7 +21,7 @@ from ckgen.generate import writer
 from ckgen.generate.render import render_tree
 from ckgen.instance.instance import Instance
 from ckgen.library.library import Library, LibraryError, UnsupportedProblem
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from tests.build.test_cmake import CLIENT, cmake
 from tests.support.sweep.sampled import every_third
 from tests.support.trees import GENERIC, TMA, WAVELET, XDL, context
@@ -45,8 +45,12 @@ STATIONARY = replace(TURNS, family="stationary", m_per_block=64, n_per_block=256
 PLANES = replace(TURNS, layout="NGKHW/GKCYX/NGCHW", conv_spec="Filter1x1Stride1Pad0", m_per_xdl=64)
 # Two workgroups per multiprocessor would have too few registers.
 PLANES_TF32 = replace(PLANES, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4, stages=2)
+F32 = replace(TF32, dtype="f32", m_per_xdl=64, stages=4)
+F32_WEIGHT = replace(F32, operation=BWD_WEIGHT, layout="NHWGC/GKYXC/NHWGK", c_vector=2)
 WGMMA = (
     *(replace(TMA, dtype=dtype) for dtype in ("f16", "bf16_f32_bf16")),
+    F32_WEIGHT,
+    F32,
     TURNS,
     TF32,
     STATIONARY,
