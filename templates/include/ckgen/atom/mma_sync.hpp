@@ -5,7 +5,8 @@
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"
-#include "ckgen/atom/multiply_parts.hpp"
+#include "ckgen/atom/mma_instructions.hpp"
+#include "ckgen/atom/tf32_parts.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::atom {
@@ -27,14 +28,14 @@ inline constexpr bool kMatrixOperands =
     IsSame<TA, TB>::value && (kTf32Parts<TA> || IsSame<TA, half_t>::value || IsSame<TA, bhalf_t>::value ||
                               IsSame<TA, tf32_t>::value || IsSame<TA, int8>::value);
 
-// 32 bytes of GEMM-K: sums(0, j)[q] += result q of the product of `a` and fragment j of B. For every type of
+// 32 bytes of GEMM-K: sums(j)[q] += result q of the product of `a` and fragment j of B. For every type of
 // kMatrixOperands.
 template <int Columns, class Sums, class T>
 CKGEN_DEVICE void multiply_two_planes(const uint32 (&a)[1][4], const uint32 (&b)[Columns][2], const Sums& sums,
                                       T type) {
     CKGEN_UNROLL
     for(int j = 0; j < Columns; ++j) {
-        auto into = sums(0, j);
+        auto into = sums(j);
         Sum<T, T> c[4];
         CKGEN_UNROLL
         for(int q = 0; q < 4; ++q)
@@ -52,7 +53,25 @@ CKGEN_DEVICE void multiply_two_planes(const uint32 (&a)[1][4], const uint32 (&b)
 }
 template <int Columns, class Sums>
 CKGEN_DEVICE void multiply_two_planes(const uint32 (&a)[1][4], const uint32 (&b)[Columns][2], const Sums& sums, float) {
-    multiply_parts(Tf32Parts<1, 4>(a), Tf32Parts<Columns, 2>(b), sums);
+    const Tf32Parts<1, 4> row(a);
+    const Tf32Parts<Columns, 2> columns(b);
+    float products[Columns][4] = {};  // those of a fragment need not wait for each other
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j)
+        mma_m16n8k8(products[j], row.low[0], columns.high[j], tf32_t{});
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j)
+        mma_m16n8k8(products[j], row.high[0], columns.low[j], tf32_t{});
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j)
+        mma_m16n8k8(products[j], row.high[0], columns.high[j], tf32_t{});
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j) {
+        auto into = sums(j);
+        CKGEN_UNROLL
+        for(int q = 0; q < 4; ++q)
+            into[q] += products[j][q];
+    }
 }
 
 template <int Size>
@@ -105,7 +124,7 @@ struct MmaSyncAtom {
                 uint32 a[1][4];  // (rows 0-7, plane 0), (rows 8-15, plane 0), then plane 1
                 const int slot = i * Size + m * 16 + matrix % 2 * 8 + line;
                 thread.load_matrices(a_base + LayoutA::byte_of(pair + matrix / 2, slot), a[0]);
-                const auto sums = [&](int, int column) -> Block<Accumulator<Size, TA, TB>> {
+                const auto sums = [&](int column) -> Block<Accumulator<Size, TA, TB>> {
                     return {acc[i][column / column_blocks], m, column % column_blocks};
                 };
                 multiply_two_planes(a, b, sums, TA{});

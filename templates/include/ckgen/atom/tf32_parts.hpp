@@ -4,9 +4,9 @@
 //
 // high is x rounded to 11 significant bits. low is x - high, which has up to 12 bits, of which the tensor core
 // reads 11. So the error of a product is at most 2^-21 of its magnitude. Tensor cores round sums toward zero, so that
-// errors of a long sum have one sign: they sum only eight products, and warps add these sums in f32. An operand that is
-// infinite, or that rounds to infinity (from 2^128 - 2^116 on), gives NaN; the low part of a magnitude below 2^-114 is
-// subnormal.
+// errors of a long sum have one sign: they sum the products of eight (mma.sync) or 32 positions (wgmma), and threads
+// add these sums in f32. An operand that is infinite, or that rounds to infinity (from 2^128 - 2^116 on), gives NaN;
+// the low part of a magnitude below 2^-114 is subnormal.
 #pragma once
 
 #include "ckgen/types.hpp"

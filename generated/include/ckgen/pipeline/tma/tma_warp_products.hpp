@@ -1,6 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/tma_warp_products.hpp. Do not edit; run: ckgen generate
-// The products of stages by single warps, which load both operands to registers (atom/warp_tile.hpp,
-// atom/warp_rows.hpp).
+// The products of stages by single warps, which load both operands to registers (atom/warp_tile.hpp).
 #pragma once
 
 #include "ckgen/pipeline/tma/tma_ring.hpp"

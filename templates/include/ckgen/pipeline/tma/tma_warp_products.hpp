@@ -1,5 +1,4 @@
-// The products of stages by single warps, which load both operands to registers (atom/warp_tile.hpp,
-// atom/warp_rows.hpp).
+// The products of stages by single warps, which load both operands to registers (atom/warp_tile.hpp).
 #pragma once
 
 #include "ckgen/pipeline/tma/tma_ring.hpp"
