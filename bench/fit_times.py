@@ -203,9 +203,11 @@ def write(fitted: Mapping[str, Mapping[tuple[str, str], Coefficients]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="fit to everything and write the file")
-    parser.add_argument("--family", action="append", help="with --write: keep all but this one on sm_90a; repeatable")
+    parser.add_argument("--family", action="append", help="with --write: fit only this family on sm_90a; repeatable")
     parser.add_argument("--operation", help="with --family: only its coefficients of this operation")
     options = parser.parse_args()
+    if options.operation and not options.family:
+        parser.error("--operation needs --family")
     measured, chosen = list(measured_points()), list(chosen_points("fitted"))
     if options.write:
         found = fit([*measured, *chosen], NVIDIA)

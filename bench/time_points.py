@@ -38,9 +38,9 @@ from ckgen.tuning.from_rows import read_measured  # noqa: E402
 NVIDIA = "sm_90a"
 H100_MEMORY = 3.35 / 4.8  # of an H200's bandwidth
 ALIGNED_SINCE = "bench/results/2026-11-28"  # kernels copy weights whose rows do not begin at cache lines
-WHOLE_STORES = ("bench/results/2026-11-28-h200-plane-stores", "bench/results/2026-11-28-h200-f32")
-# Since then, and in WHOLE_STORES, kernels store planes 16 bytes at once; since then, tensor cores multiply f32 in all
-# families, and Hopper's own by wgmma.
+WHOLE_STORES = "bench/results/2026-11-28-h200-plane-stores"
+# Since then, and in WHOLE_STORES, kernels store planes 16 bytes at once; since then, tensor cores multiply f32 in
+# all families but depthwise ones, and in Hopper's own by wgmma.
 LATER = "bench/results/2026-11-29"
 FROM_CACHE = 0.8  # time of memory in runs that follow each other on the same tensors
 AMD_LAYERS, AMD_ROWS = 150, 40  # layers drawn, and rows of each with a type and layout

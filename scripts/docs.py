@@ -101,7 +101,7 @@ def support_table() -> str:
 
 def support_page() -> str:
     """Text of docs/support.md: coverage of the sets `full` and `default`, and the architectures."""
-    from ckgen.hardware.archs import ARCHES, ATOMS, NVIDIA_ARCHES, WARP_ATOMS, WARPGROUP_ATOMS
+    from ckgen.hardware.archs import ARCHES, ATOMS, NVIDIA_ARCHES, TF32_PARTS, WARP_ATOMS, WARPGROUP_ATOMS
     from ckgen.hardware.compute_units import UNITS
     from ckgen.spec.catalog import MATRIX_HEADERS, support_matrix
 
@@ -118,7 +118,8 @@ def support_page() -> str:
         units, gpu = [*units, f"dot products of {', '.join(arch.dots)}"], UNITS[arch.name].gpu
         rows.append((arch.name, gpu, f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(units)))
     for arch in NVIDIA_ARCHES.values():
-        units = [f"`{atom.instruction}`" for atom in WARP_ATOMS.values()] + ["portable multiply-add (f32)"]
+        f32 = "three products of tf32 (f32)" if arch.name in TF32_PARTS else "portable multiply-add (f32)"
+        units = [f"`{atom.instruction}`" for atom in WARP_ATOMS.values()] + [f32]
         units += [f"`{atom.instruction}`" for atom in WARPGROUP_ATOMS.values() if atom.arch == arch.name]
         rows.append((arch.name, "", f"{arch.native_wave}", f"{arch.lds_limit // 1024} KiB", ", ".join(units)))
     headers = ("arch", "largest GPU", "wave", "LDS per workgroup", "matrix instructions")

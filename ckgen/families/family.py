@@ -259,8 +259,8 @@ class Family(ABC):
     def matrix_rate(self, dtype: str, rates: Rates) -> float:
         """FLOP per cycle and SIMD of the family's matrix instructions."""
         kind = DTYPES[dtype].matrix_type
-        own = None if self.uses_wgmma else dict(rates.matrix_flops).get(f"mma-{kind}")
-        return own or rates.flops_of(kind)
+        plain = self.uses_wgmma or (self.single_channel and kind == "f32")  # f32: multiply-adds
+        return dict(rates.matrix_flops).get(kind if plain else f"mma-{kind}") or rates.flops_of(kind)
 
     def copied_units(self, instance: Fields) -> tuple[int, int]:
         """The elements that rows of the output and of the weight must fill, or a kernel before the main one copies the

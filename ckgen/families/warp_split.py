@@ -63,8 +63,8 @@ RULES: tuple[Rule, ...] = (
             " or (pointwise and a_k_major and b_k_major))"
         ),
         sentence=(
-            "conv_spec is Filter1x1Stride1Pad0, or in backward weight with the channels last Default, the channels are"
-            " last, or in backward weight the positions, and the instance is not generic"
+            "conv_spec is Filter1x1Stride1Pad0 with the channels last, or in backward weight the positions; or it is"
+            " Default in backward weight with the channels last; the instance is not generic"
         ),
         message="conv_spec {conv_spec} and layout {layout} for family {family}",
         help="use conv_spec Filter1x1Stride1Pad0 and a layout like NHWGC, and leave `generic` out",

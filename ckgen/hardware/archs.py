@@ -216,8 +216,9 @@ class WarpAtom:
 
 
 # All of NVIDIA_ARCHES have these: https://docs.nvidia.com/cuda/parallel-thread-execution/ (mma.sync; sm_80 and up).
-# There is none for f32 at full precision (tf32 keeps 10 bits), so f32 uses the portable multiply-add atom,
-# and so do 8-bit floating-point types, which sm_80 lacks.
+# There is none for f32 at full precision (tf32 keeps 10 bits): f32 is three products of tf32 on TF32_PARTS and uses the
+# portable multiply-add atom on the others, and so do 8-bit floating-point types, which sm_80 lacks.
+TF32_PARTS = ("sm_80", "sm_90a", "sm_100a")  # as templates/include/ckgen/atom/mma_sync.hpp has it
 WARP_ATOMS: dict[str, WarpAtom] = {
     atom.input_type: atom
     for atom in (

@@ -124,7 +124,8 @@ class Rates:
 MMA_SYNC_SHARE = 0.629
 _WGMMA = (("f16", 1024.0), ("bf16", 1024.0), ("tf32", 512.0))
 _MMA_SYNC = tuple((f"mma-{kind}", float(round(rate * MMA_SYNC_SHARE))) for kind, rate in _WGMMA)
-_HOPPER_MATRIX = (*_WGMMA, *_MMA_SYNC, ("mma-f32", float(round(512 * MMA_SYNC_SHARE / 3))))  # three products of tf32
+_F32 = (("f32", 64.0), ("mma-f32", float(round(512 * MMA_SYNC_SHARE / 3))))  # multiply-adds; three products of tf32
+_HOPPER_MATRIX = (*_WGMMA, *_MMA_SYNC, *_F32)
 RATES: dict[str, Rates] = {
     rates.arch: rates
     for rates in (

@@ -36,7 +36,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k)": (*("tma-tf32", "tma-weight-tf32"),),
     },
     "atom/warp_tile.hpp": {"N == 64 || N == 128 || N == 256": ("tma-n", "tma-weight-tf32")},
-    "atom/part_columns.hpp": {"N == 64 || N == 128": ("tma-n", "tma-f32")},
+    "atom/part_columns.hpp": {
+        "N * 8 % Threads == 0": ("tma-n", "tma-f32", "tma-waves"),
+        "Threads % N == 0 && 8 % step == 0": ("tma-n", "tma-f32", "tma-waves"),
+    },
     "atom/wgmma_host.hpp": {"sizeof(T) == 2": ("tma-tf32", "tma-weight-tf32")},
     "block/direct_copy.hpp": {
         "lane_bytes == 16": "kDirectOperand asks for vector 8 of 16-bit elements",
@@ -159,7 +162,10 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "atom/wmma.hpp": {"Size == 16": ("wmma-atom",)},
     "atom/wmma_host.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},
     "atom/dot.hpp": {"Size == 32": ("dl-atom",), "sizeof(TA) == sizeof(TB)": _ONE_SIZE},
-    "pipeline/warp_split.hpp": {"warps * bytes == D::lds_bytes": "derived.hpp has the same sum for the allocation"},
+    "pipeline/warp_split.hpp": {
+        "warps * bytes == D::lds_bytes": "derived.hpp has the same sum for the allocation",
+        "D::k_per_block == D::block_size / 2": ("warp-split-tile",),
+    },
     "pipeline/xdl.hpp": {"D::load_waves == 0": "`wave_ratio` is not a key of family xdl, so group.build gives it none"},
     "platform/amd.hpp": {
         "sizeof(V) == 16": "a fragment is a slot",

@@ -84,14 +84,19 @@ RULES: tuple[Rule, ...] = (
         condition=(
             "elem_bytes == 2 or as_stored == 0"
             " or ((n_per_block == 64 or (n_per_block <= 128 and m_per_block <= 128))"
+            " and (part_buffers == 0 or m_per_block <= 128)"
             " and m_per_xdl == 64 and math_waves * 32 == m_per_block)"
         ),
-        sentence=("f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong"),
+        sentence=(
+            "f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight,"
+            " and no ping-pong"
+        ),
         message="{dtype} with n_per_block {n_per_block}, m_per_xdl {m_per_xdl} and {math_waves} math waves",
-        help="use n_per_block 64, or 128 with m_per_block 64 or 128, and leave `m_per_xdl` and `wave_ratio` out",
+        help="use n_per_block 64 or 128 with m_per_block 64 or 128, and leave `m_per_xdl` and `wave_ratio` out",
         reason=(
             "Threads add the products of each stage to their results in f32, so that both need registers, beside those"
-            " of the two numbers of tf32 whose sum is an element of A."
+            " of the two numbers of tf32 whose sum is an element of A. They write those of B to LDS, in equal shares,"
+            " unless B is a copied weight."
         ),
         blame=("tile", "m_per_xdl", "wave_ratio", "dtype"),
         only=("wavelet_tma", "col2im"),

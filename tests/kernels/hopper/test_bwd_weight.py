@@ -39,7 +39,7 @@ TF32_3D = replace(TF32_SMALL, layout="NDHWGC/GKZYXC/NDHWGK", n_per_block=128)
 TF32_ALL = (TF32, TF32_SMALL, TF32_256, TF32_1D, TF32_3D)
 # f32, each product as three of tf32.
 F32 = replace(TF32, dtype="f32", stages=4)
-F32_1D = replace(TF32_1D, dtype="f32", n_per_block=64)
+F32_1D = replace(TF32_1D, dtype="f32", m_per_block=128, n_per_block=64, math_waves=4)
 F32_3D = replace(TF32_3D, dtype="f32", stages=5)
 F32_ALL = (F32, F32_1D, F32_3D)
 TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_1D, TMA_3D, *TF32_ALL, *F32_ALL)
@@ -671,6 +671,15 @@ F32_BUGS = {
         "tma_part_products.hpp",
         "            if constexpr(splits)\n                buffer += ",
         "            if constexpr(!splits)\n                buffer += ",
+        ("part_columns.hpp",),
+        TMA_STEPS,
+    ),
+    "two-buffers": Bug(
+        "tma_part_products.hpp",
+        "buffer += buffer == TmaRing<D>::parts() + (D::part_buffers - 1) * buffer_bytes\n"
+        "                              ? -(D::part_buffers - 1) * buffer_bytes",
+        "buffer += buffer == TmaRing<D>::parts() + buffer_bytes\n"
+        "                              ? -buffer_bytes",
         ("part_columns.hpp",),
         TMA_STEPS,
     ),

@@ -20,6 +20,8 @@ CKGEN_DEVICE void store_parts(const platform::Thread& thread, const uint32 (&val
 // B whose columns have 128 bytes of GEMM-K each, swizzled. `id` counts the Threads threads that fill the tiles.
 template <int N, int Threads>
 class KMajorColumns {
+    static_assert(N * 8 % Threads == 0, "threads have equal shares");
+
 public:
     CKGEN_DEVICE explicit KMajorColumns(int id) : byte_(id * 16) {}
 
@@ -45,7 +47,7 @@ class PairColumns {
     using Box = SwizzledTile<float, 32, 32>;
     static constexpr int step = Threads / N;
     static constexpr int halves = step % 2 == 0 ? 1 : 2;  // of eight positions, that a thread has
-    static_assert(N == 64 || N == 128, "the column counts that instances use");
+    static_assert(Threads % N == 0 && 8 % step == 0, "threads have equal shares");
 
 public:
     CKGEN_DEVICE explicit PairColumns(int id) {

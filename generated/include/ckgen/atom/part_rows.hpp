@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/atom/part_rows.hpp. Do not edit; run: ckgen generate
 // The loads of A in f32 to registers of wgmma (WgmmaFragment), one fragment per eight positions of GEMM-K. Row i of the
-// product is row i of the tile; atom::PlaneFragments has another order. Tiles begin at `base` and `bytes_on`.
+// product is row i of the tile; atom::PlaneFragments has another order. Tiles begin `bytes_on` after `base`.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"

@@ -300,6 +300,7 @@ struct BwdWeightTmaRules {
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto part_buffers = D::part_buffers;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto k_per_block = D::k_per_block;
@@ -310,7 +311,7 @@ struct BwdWeightTmaRules {
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong");
-    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong");
+    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");
@@ -354,7 +355,7 @@ struct BwdWeightWarpSplitRules {
     static constexpr auto load_registers = D::load_registers;
     static constexpr auto block_size = D::block_size;
     static_assert(elem_bytes == 2 && as_stored == 1, "warp-split-dtype: tensors are f16 or bf16, multiplied as they are");
-    static_assert(!generic && ((D::Layout::channels_last && ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (a_k_major == 0 && b_k_major == 0))) || ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, or in backward weight with the channels last Default, the channels are last, or in backward weight the positions, and the instance is not generic");
+    static_assert(!generic && ((D::Layout::channels_last && ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (a_k_major == 0 && b_k_major == 0))) || ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0 with the channels last, or in backward weight the positions; or it is Default in backward weight with the channels last; the instance is not generic");
     static_assert(load_waves == 0 && math_waves >= 1 && launch_threads <= 1024 && m_per_xdl == 16 && stages == 1, "warp-split-waves: every wave loads and multiplies, by atoms of 16 rows, without a ring of stages");
     static_assert(c_vector == 1 && ((a_k_major && b_k_major && a_vector == 4 && b_vector == 4) || ((a_k_major == 0 || b_k_major == 0) && a_vector == 1 && b_vector == 1)), "warp-split-vectors: vectors of A and B have four positions where these are contiguous; all others have one element");
     static_assert((m_per_block == 16 || m_per_block == 32 || m_per_block == 64) && (n_per_block == 32 || n_per_block == 64 || (n_per_block == 16 && b_k_major)) && (k_per_block == 16 * warps || k_per_block == 32 * warps) && (a_k_major || k_per_block == 16 * warps) && (b_k_major || a_k_major == 0 || k_per_block == 32 * warps), "warp-split-tile: the tile has 16, 32 or 64 rows and 32 or 64 columns, or 16 where both operands are K-major; k_per_block is 16 or 32 terms per warp: 32 in backward data, 16 in backward weight with the channels last");
@@ -779,6 +780,7 @@ struct BwdDataTmaRules {
     static constexpr auto as_stored = D::as_stored;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto part_buffers = D::part_buffers;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto exchange = D::exchange;
@@ -791,7 +793,7 @@ struct BwdDataTmaRules {
     static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong");
+    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
     static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in f32 or tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
@@ -863,6 +865,7 @@ struct BwdDataCol2imRules {
     static constexpr auto as_stored = D::as_stored;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto m_per_block = D::m_per_block;
+    static constexpr auto part_buffers = D::part_buffers;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto conv_spec = D::conv_spec;
@@ -876,7 +879,7 @@ struct BwdDataCol2imRules {
     static constexpr auto c_vector = D::c_vector;
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 columns, or 64 beside 192 rows, and no ping-pong");
+    static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && (m_per_xdl == 64 || (m_per_xdl == 128 && m_per_block == 128)), "tma-tile: m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128");
@@ -963,7 +966,7 @@ struct BwdDataWarpSplitRules {
     static constexpr auto load_registers = D::load_registers;
     static constexpr auto block_size = D::block_size;
     static_assert(elem_bytes == 2 && as_stored == 1, "warp-split-dtype: tensors are f16 or bf16, multiplied as they are");
-    static_assert(!generic && ((D::Layout::channels_last && ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (a_k_major == 0 && b_k_major == 0))) || ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0, or in backward weight with the channels last Default, the channels are last, or in backward weight the positions, and the instance is not generic");
+    static_assert(!generic && ((D::Layout::channels_last && ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) || (a_k_major == 0 && b_k_major == 0))) || ((conv_spec == ConvSpec::Filter1x1Stride1Pad0) && a_k_major && b_k_major)), "warp-split-spec: conv_spec is Filter1x1Stride1Pad0 with the channels last, or in backward weight the positions; or it is Default in backward weight with the channels last; the instance is not generic");
     static_assert(load_waves == 0 && math_waves >= 1 && launch_threads <= 1024 && m_per_xdl == 16 && stages == 1, "warp-split-waves: every wave loads and multiplies, by atoms of 16 rows, without a ring of stages");
     static_assert(c_vector == 1 && ((a_k_major && b_k_major && a_vector == 4 && b_vector == 4) || ((a_k_major == 0 || b_k_major == 0) && a_vector == 1 && b_vector == 1)), "warp-split-vectors: vectors of A and B have four positions where these are contiguous; all others have one element");
     static_assert((m_per_block == 16 || m_per_block == 32 || m_per_block == 64) && (n_per_block == 32 || n_per_block == 64 || (n_per_block == 16 && b_k_major)) && (k_per_block == 16 * warps || k_per_block == 32 * warps) && (a_k_major || k_per_block == 16 * warps) && (b_k_major || a_k_major == 0 || k_per_block == 32 * warps), "warp-split-tile: the tile has 16, 32 or 64 rows and 32 or 64 columns, or 16 where both operands are K-major; k_per_block is 16 or 32 terms per warp: 32 in backward data, 16 in backward weight with the channels last");

@@ -129,7 +129,8 @@ private:
 
 // The input of backward weight under any filter as a matrix in im2col order, channels last: rows are output positions,
 // columns are taps and channels. A lane has Columns columns, 8 apart, and loads single elements: neighbouring lanes
-// have neighbouring columns, which are neighbouring elements under the taps of a filter row.
+// have neighbouring columns, which are neighbouring elements under the taps of a filter row. Columns past the last one
+// read taps of the filter again; their sums are not stored.
 template <int NDim, int Columns>
 class WarpSplitTaps {
     using Cursor = conv::ImageCursor<NDim, int64>;
@@ -148,7 +149,6 @@ public:
             taps_[j] = conv::Tap<NDim>(args, tap);
             offset_[j] = static_cast<int32>(taps_[j].offset(args)) + (number - tap * args.c) * 2;
         }
-        all_ = column + 8 * (Columns - 1) < args.n;
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d)
             inner_[d] = args.in_length[d] - (args.filter[d] - 1) * args.dilation[d];
@@ -168,7 +168,7 @@ public:
         } else {
             Cursor at = first_;
             CKGEN_UNROLL
-            for(int i = 0; i < 2 * Pairs; ++i, next(at))
+            for(int i = 0; i < 2 * Pairs; ++i, at.next(args_))
                 CKGEN_UNROLL
             for(int j = 0; j < Columns; ++j) {
                 values[j][i] = 0;
@@ -191,7 +191,7 @@ private:
     CKGEN_DEVICE bool sees_no_padding(int count) const {
         constexpr int last = NDim - 1;
         const int reach = first_.position[last] + (count - 1) * args_.stride[last];
-        bool inside = all_ & (left_ >= count) & (reach - args_.pad[last] < inner_[last]);
+        bool inside = (left_ >= count) & (reach - args_.pad[last] < inner_[last]);
         CKGEN_UNROLL
         for(int d = 0; d < NDim; ++d) {
             const int first = first_.position[d] - args_.pad[d];
@@ -199,20 +199,6 @@ private:
         }
         return inside;
     }
-    // Moves to the next output position.
-    CKGEN_DEVICE void next(Cursor& at) const {
-        at.position[NDim - 1] += args_.stride[NDim - 1];
-        at.offset += args_.stride[NDim - 1] * args_.in_stride_bytes[NDim - 1];
-        CKGEN_UNROLL
-        for(int d = NDim - 1; d >= 0; --d) {
-            const bool over = at.position[d] >= args_.limit[d];
-            at.position[d] -= over ? args_.limit[d] : 0;
-            at.offset += over ? args_.wrap_bytes[d] : 0;
-            if(d > 0)
-                at.position[d - 1] += over ? args_.stride[d - 1] : 0;
-        }
-    }
-
     const conv::BwdWeightArgs& args_;
     const char* base_;
     int left_, rows_;   // positions from the lane's next one on; from one load to the next
@@ -222,7 +208,6 @@ private:
     conv::Tap<NDim> taps_[Columns];
     int32 offset_[Columns];  // of the element under the tap from that under tap 0 without padding
     int32 inner_[NDim];      // positions from which no tap sees padding
-    bool all_;               // the lane's columns are all of the weight's
 };
 
 }  // namespace ckgen::load

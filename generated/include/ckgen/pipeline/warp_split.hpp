@@ -16,7 +16,7 @@
 namespace ckgen::pipeline {
 
 // The sums of a warp in shared memory, in lines of a row of the tile. Of a K-major A a lane has rows that are 8 apart,
-// else neighbouring ones; the swizzle puts the vectors that eight lanes store at once into different banks.
+// else neighbouring ones; the swizzle puts the vectors of 16 bytes that eight lanes store at once into different banks.
 template <class D>
 struct WarpSplitSums {
     static constexpr int warps = D::block_size / 32;
@@ -43,7 +43,7 @@ class WarpSplitTile {
     static constexpr int rows = D::m_per_block / 16, columns = D::n_per_block / 8;
     static constexpr int atoms = D::k_per_block / (D::block_size / 32) / 16;  // of GEMM-K in a step
     static constexpr int terms = 4 * atoms;                                   // of a lane
-    // A lane has neighbouring terms of one column, or of B one term of neighbouring columns.
+    // A gathered B has a lane's terms in pairs, as a K-major one has.
     static constexpr bool gathers = kGathersTaps<D>;
     static constexpr bool a_k_major = D::a_k_major, b_k_major = D::b_k_major || gathers;
 
@@ -199,6 +199,7 @@ struct WarpSplitBwdWeight {
     static CKGEN_DEVICE auto b(const platform::Thread& thread, const Args& args, const Tile& tile) {
         const char* const base = args.in + tile.group * args.in_group_bytes;
         if constexpr(kGathersTaps<D>) {
+            static_assert(D::k_per_block == D::block_size / 2, "a lane has four terms of each step");
             const int id = thread.thread_id(), row = tile.k_tile_first * D::k_per_block + id / 32 * 16 + id % 4 * 4;
             return load::WarpSplitTaps<D::Layout::ndim, D::n_per_block / 8>(
                 thread, args, base, tile.n_first + id % 32 / 4, row, D::k_per_block);

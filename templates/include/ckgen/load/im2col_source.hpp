@@ -53,6 +53,20 @@ struct ImageCursor {
         offset = static_cast<Offset>(bytes + row * args.in_image_bytes);
     }
 
+    // Moves to the next row.
+    CKGEN_DEVICE void next(const BwdWeightArgs& args) {
+        constexpr int last = NDim - 1;
+        position[last] += args.stride[last];
+        offset += static_cast<Offset>(args.stride[last] * args.in_stride_bytes[last]);
+        CKGEN_UNROLL
+        for(int d = last; d >= 0; --d) {
+            const bool over = position[d] >= args.limit[d];
+            position[d] -= over ? args.limit[d] : 0;
+            offset += over ? static_cast<Offset>(args.wrap_bytes[d]) : Offset{0};
+            if(d > 0)
+                position[d - 1] += over ? args.stride[d - 1] : 0;
+        }
+    }
     CKGEN_DEVICE void advance(const BwdWeightArgs& args, const ImageStep<NDim>& step) {
         offset += static_cast<Offset>(step.bytes);
         CKGEN_UNROLL

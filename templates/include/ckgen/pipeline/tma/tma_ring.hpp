@@ -1,5 +1,5 @@
-// Shared memory of the kernels of families wavelet_tma and stationary: the ring of stages, the stationary tiles of B,
-// and the barriers of both (pipeline/tma/tma_roles.hpp).
+// Shared memory of the kernels of families wavelet_tma and stationary: the ring of stages, the stationary tiles of B or
+// the buffers of parts of B, and the barriers of both (pipeline/tma/tma_roles.hpp).
 #pragma once
 
 #include "ckgen/conv/tile_schedule.hpp"

@@ -24,7 +24,7 @@
 
 namespace ckgen::pipeline {
 
-// True if warps multiply f32 without rounding it to tf32 (atom/tf32_parts.hpp).
+// True if f32 is multiplied without rounding it to tf32 (atom/tf32_parts.hpp).
 template <class D>
 inline constexpr bool tma_multiplies_f32 = IsSame<typename D::ComputeA, float>::value;
 // Registers per thread: beside the accumulators about 40, in f32 72 with the parts of A, and the products of a stage.
