@@ -685,8 +685,8 @@ F32_BUGS = {
     ),
     "a-stage-is-released-before-it-is-read": Bug(
         "tma_part_products.hpp",
-        "ring.parity);\n        if constexpr(splits)\n            columns_.fill",
-        "ring.parity);\n        release(ring.empty());\n        if constexpr(splits)\n            columns_.fill",
+        "ring.parity);\n        if constexpr(splits)\n            columns_.fill ... release(ring.empty());",
+        "ring.parity);\n        release(ring.empty());\n        if constexpr(splits)\n            columns_.fill ...",
         (),
         TMA_STEPS,
     ),
