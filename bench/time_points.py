@@ -114,7 +114,7 @@ def _outdated(file: str, instance: Instance, problem: ConvProblem) -> bool:
     """True for a time of a kernel that copies the weight, stores planes in whole vectors, or multiplies f32 by tensor
     cores, since then."""
     family = FAMILIES[instance.family]
-    if file < LATER and instance.dtype == "f32" and instance.m_per_xdl > 1:  # depthwise kernels have 1
+    if file < LATER and instance.dtype == "f32" and not family.single_channel:
         return True
     if file < ALIGNED_SINCE and family.aligns_weight(instance, problem):
         return True

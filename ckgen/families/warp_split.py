@@ -150,7 +150,7 @@ class WarpSplit(WarpMma):
         return WARPS * ATOM * (2 if operation == BWD_DATA else 1)
 
     def splits(self, instance: Fields) -> bool:
-        return _planes(instance) or instance.conv_spec == "Default"
+        return _planes(instance) or not instance.pointwise
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         rule = (PLANE_VECTOR, PLANE_VECTOR, 1) if _planes(shape) else (1, 1, 1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from ckgen.conv.dtypes import DTYPES, DType
@@ -10,6 +13,7 @@ from ckgen.hardware.archs import (
     ATOMS,
     MATRIX_ARCHES,
     NVIDIA_ARCHES,
+    TF32_PARTS,
     WARP_ATOMS,
     Arch,
     Atom,
@@ -17,6 +21,8 @@ from ckgen.hardware.archs import (
     find_arch,
     find_atom,
 )
+
+HEADERS = Path(__file__).parents[2] / "templates" / "include" / "ckgen"
 
 
 def test_a_matrix_architecture_has_an_atom_of_each_size_for_every_dtype_with_a_peak() -> None:
@@ -62,6 +68,13 @@ def test_rows_check_themselves() -> None:
         DType("f16", "f16", "bf16", "f32", 2)
     with pytest.raises(AssertionError, match="wave"):
         Arch("gfx1100", "rdna", 64, 65536, ())
+
+
+def test_f32_takes_tensor_cores_where_the_header_says() -> None:
+    header = HEADERS.joinpath("atom", "mma_sync.hpp").read_text(encoding="utf-8")
+    numbers = {int(number) for number in re.findall(r"__CUDA_ARCH__ == (\d+)", header)}
+    assert numbers == {10 * int(re.sub(r"\D", "", arch)) for arch in TF32_PARTS}
+    assert set(TF32_PARTS) <= set(NVIDIA_ARCHES)
 
 
 def test_nvidia_has_atoms_and_as_much_shared_memory_as_a_block_may_have() -> None:

@@ -589,15 +589,15 @@ TF32_BUGS = {
     "a-stage-is-released-before-its-last-loads": Bug(
         "tma_warp_products.hpp",
         "acc, step);\n            }\n"
-        "            if(!ahead)\n                next_stage();\n            release(empty);\n",
-        "acc, step);\n                release(empty);\n            }\n"
+        "            if(!ahead)\n                next_stage();\n            release_by_warps(empty, id_);\n",
+        "acc, step);\n                release_by_warps(empty, id_);\n            }\n"
         "            if(!ahead)\n                next_stage();\n",
         ("wavelet_tma.hpp",),
         TMA_STEPS,
     ),
     "one-lane-releases-what-others-may-read": Bug(
-        "tma_warp_products.hpp",
-        "        platform::sync_warp();\n",
+        "stage_ring.hpp",
+        "    platform::sync_warp();\n",
         "",
         ("LDS race", "write by a copy at", "warp_tile.hpp"),
         TMA_STEPS,
@@ -655,15 +655,16 @@ F32_BUGS = {
     ),
     "parts-that-wgmma-may-not-see": Bug(
         "tma_part_products.hpp",
-        "            platform::fence_proxy_async();\n            release(ring.empty());\n            meet();\n",
-        "            release(ring.empty());\n            meet();\n",
+        "            platform::fence_proxy_async();\n"
+        "            release_by_warps(ring.empty(), id_);\n            meet();\n",
+        "            release_by_warps(ring.empty(), id_);\n            meet();\n",
         ("no fence_proxy_async between", "part_columns.hpp"),
         TMA_STEPS,
     ),
     "another-warpgroup-has-not-filled-the-buffer": Bug(
         "tma_part_products.hpp",
-        "            release(ring.empty());\n            meet();\n",
-        "            release(ring.empty());\n",
+        "            release_by_warps(ring.empty(), id_);\n            meet();\n",
+        "            release_by_warps(ring.empty(), id_);\n",
         ("part_columns.hpp",),
         TMA_STEPS,
     ),
@@ -684,8 +685,10 @@ F32_BUGS = {
     ),
     "a-stage-is-released-before-it-is-read": Bug(
         "tma_part_products.hpp",
-        "ring.parity);\n        if constexpr(splits)\n            columns_.fill ... release(ring.empty());",
-        "ring.parity);\n        release(ring.empty());\n        if constexpr(splits)\n            columns_.fill ...",
+        "ring.parity);\n        if constexpr(splits)\n"
+        "            columns_.fill ... release_by_warps(ring.empty(), id_);",
+        "ring.parity);\n        release_by_warps(ring.empty(), id_);\n        if constexpr(splits)\n"
+        "            columns_.fill ...",
         (),
         TMA_STEPS,
     ),

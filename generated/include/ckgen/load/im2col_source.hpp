@@ -60,25 +60,26 @@ struct ImageCursor {
         position[last] += args.stride[last];
         offset += static_cast<Offset>(args.stride[last] * args.in_stride_bytes[last]);
         CKGEN_UNROLL
-        for(int d = last; d >= 0; --d) {
-            const bool over = position[d] >= args.limit[d];
-            position[d] -= over ? args.limit[d] : 0;
-            offset += over ? static_cast<Offset>(args.wrap_bytes[d]) : Offset{0};
-            if(d > 0)
-                position[d - 1] += over ? args.stride[d - 1] : 0;
-        }
+        for(int d = last; d >= 0; --d)
+            carry(args, d);
     }
     CKGEN_DEVICE void advance(const BwdWeightArgs& args, const ImageStep<NDim>& step) {
         offset += static_cast<Offset>(step.bytes);
         CKGEN_UNROLL
         for(int d = NDim - 1; d >= 0; --d) {
             position[d] += step.position[d];
-            const bool over = position[d] >= args.limit[d];
-            position[d] -= over ? args.limit[d] : 0;
-            offset += over ? static_cast<Offset>(args.wrap_bytes[d]) : Offset{0};
-            if(d > 0)
-                position[d - 1] += over ? args.stride[d - 1] : 0;
+            carry(args, d);
         }
+    }
+
+private:
+    // Continues in the next index of the dimension before d if d is at its end.
+    CKGEN_DEVICE void carry(const BwdWeightArgs& args, int d) {
+        const bool over = position[d] >= args.limit[d];
+        position[d] -= over ? args.limit[d] : 0;
+        offset += over ? static_cast<Offset>(args.wrap_bytes[d]) : Offset{0};
+        if(d > 0)
+            position[d - 1] += over ? args.stride[d - 1] : 0;
     }
 };
 

@@ -43,6 +43,14 @@ struct StageBarriers {
     }
 };
 
+// Each warp whose threads call it signals at a stage's empty barrier that it no longer reads the stage. `id` counts the
+// threads of whole warps.
+CKGEN_DEVICE void release_by_warps(uint32 empty, int id) {
+    platform::sync_warp();
+    if(id % 32 == 0)
+        platform::mbarrier_arrive(empty);
+}
+
 // Barriers of stages that follow each other in shared memory.
 struct StageRing : StageBarriers {
     uint32 base;        // of the first stage

@@ -61,7 +61,7 @@ public:
             atom::wgmma_wait<0>();
             atom::wgmma_done(products);
             if constexpr(!splits)
-                release(empty);
+                release_by_warps(empty, id_);
             CKGEN_UNROLL
             for(int i = 0; i < columns / 2; ++i)
                 acc[i] += products[i];
@@ -84,7 +84,7 @@ private:
             rows_.load(fragments[eight], eight, lds_byte(ring.data() + a_byte_));
         if constexpr(splits) {
             platform::fence_proxy_async();
-            release(ring.empty());
+            release_by_warps(ring.empty(), id_);
             meet();
         }
     }
@@ -95,12 +95,6 @@ private:
         for(int eight = 0; eight < Eights; ++eight)
             atom::wgmma_of_registers<columns>(products, a[eight], b.k_major_descriptor(8 * eight),
                                               accumulate || eight > 0);
-    }
-    // Each warp signals that it no longer reads the stage.
-    CKGEN_DEVICE void release(uint32 empty) const {
-        platform::sync_warp();
-        if(id_ % 32 == 0)
-            platform::mbarrier_arrive(empty);
     }
     // From an address of shared memory to a byte of LDS.
     static CKGEN_DEVICE int lds_byte(uint32 address) { return static_cast<int>(address - platform::lds_start()); }

@@ -43,7 +43,7 @@ public:
             }
             if(!ahead)
                 next_stage();
-            release(empty);
+            release_by_warps(empty, id_);  // the last products, which waited for the loads, are issued
         }
     }
 
@@ -63,12 +63,6 @@ private:
         if(Products::has_new_a(step))
             products_.load_a(operands.a[Products::eight(step) % 2], stage, step);
         products_.load_b(operands.b[step % 2], stage, step);
-    }
-    // Each warp signals that it no longer reads the stage: its products, which waited for the loads, are issued.
-    CKGEN_DEVICE void release(uint32 empty) const {
-        platform::sync_warp();
-        if(id_ % 32 == 0)
-            platform::mbarrier_arrive(empty);
     }
 
     const Products products_;
