@@ -43,6 +43,7 @@ F32_PACE = 4.1
 F32_NARROW = 1.25  # times that with 64 columns: as much work beside half the products
 F32_SPLITS = 1.15  # where threads also write the parts of B
 F32_ALONE = 1.3  # by a single warpgroup
+SLOT_BYTES = 144  # of 64 positions of a row that begins anywhere in its first 16 bytes
 SWIZZLE_BYTES = 1024  # a swizzled TMA tile begins at a multiple of 8 rows of 128 bytes
 STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes per stage: full and empty
 WEIGHT_ELEMENTS = 64 * 1024  # of a stationary B: 128 KiB
@@ -85,7 +86,8 @@ _VALUES = (
     Value(
         "lds_stage_bytes",
         "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of each part of B.",
-        "(m_per_block + (0 if weight_rows > 0 else n_per_block * weight_parts)) * k_per_block * elem_bytes",
+        "(m_per_block + (0 if weight_rows > 0 else n_per_block * weight_parts)) * k_per_block * elem_bytes"
+        f" + (m_per_block * {SLOT_BYTES - 128} if shift_buffers > 0 else 0)",
     ),
     WAVE,
     Value("warpgroups", "Warpgroups of 128 threads that do the matrix work.", "math_waves // 2"),
@@ -107,10 +109,16 @@ _LAST_VALUES = (
         "3 if elem_bytes == 4 and as_stored and weight_parts == 1 else 0",
     ),
     Value(
+        "shift_buffers",
+        f"Buffers of LDS of {ROW_BYTES} bytes per row of A, into which threads shift rows that begin anywhere: 3 or 0.",
+        "3 if a_vector == 1 else 0",
+    ),
+    Value(
         "lds_weight_bytes",
-        "Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers.",
+        "Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers or"
+        " shift_buffers.",
         "weight_rows * n_per_block * 2 + (weight_rows // 2 + 16 if weight_rows > 0 else 0)"
-        f" + part_buffers * 2 * n_per_block * {ROW_BYTES}",
+        f" + part_buffers * 2 * n_per_block * {ROW_BYTES} + shift_buffers * m_per_block * {ROW_BYTES}",
     ),
 )
 
@@ -210,7 +218,7 @@ class Hopper(BulkCopy):
         """True if tensor maps in im2col order can describe the problem; backward data has one for each sub-GEMM."""
         step = COPY_BYTES // instance.elem_bytes
         if not instance.channels_last:
-            return prod(problem.output) % step == 0
+            return instance.shift_buffers > 0 or prod(problem.output) % step == 0
         if instance.a_k_major:
             steps = problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
             return steps and _walks_output(problem)

@@ -35,13 +35,24 @@ RULES: tuple[Rule, ...] = (
         id="tma-data-vectors",
         scope="domain",
         condition=(
-            "a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
-            " and (c_vector * c_bytes == 16 or (c_vector == 1 and channels_last and weight_rows == 0))"
+            "b_vector * elem_bytes == 16"
+            " and ((a_vector * elem_bytes == 16"
+            " and (c_vector * c_bytes == 16 or (c_vector == 1 and channels_last and weight_rows == 0)))"
+            " or (a_vector == 1 and c_vector == 1 and elem_bytes == 2 and not channels_last and weight_rows == 0))"
         ),
-        sentence="A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements",
+        sentence=(
+            "A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, A and"
+            " C with positions of 16 bits side by side"
+        ),
         message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out, or give it a c of 1 for wavelet_tma and inputs of any C",
-        reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
+        help=(
+            "leave `vector` out, or, for wavelet_tma, give it a c of 1 for inputs of any C, or an a and c of 1 with"
+            " positions side by side for images of any size"
+        ),
+        reason=(
+            "TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes. Rows of any size"
+            " are copied and stored by threads."
+        ),
         blame=("vector",),
         only=("wavelet_tma", "stationary"),
         operations=(BWD_DATA,),
@@ -100,6 +111,18 @@ RULES: tuple[Rule, ...] = (
         ),
         blame=("tile", "m_per_xdl", "wave_ratio", "dtype"),
         only=("wavelet_tma", "col2im"),
+    ),
+    Rule(
+        id="tma-shift",
+        scope="tile",
+        condition="shift_buffers == 0 or (m_per_xdl == 64 and math_waves * 32 == m_per_block)",
+        sentence="with single elements of A, each warpgroup has 64 rows of the same tile",
+        message="a vector of {a_vector} for A with m_per_xdl {m_per_xdl} and {math_waves} math waves",
+        help="leave `m_per_xdl` and `wave_ratio` out",
+        reason="The threads of a warpgroup shift the 64 rows that it multiplies.",
+        blame=("vector", "m_per_xdl", "wave_ratio"),
+        only=("wavelet_tma",),
+        operations=(BWD_DATA,),
     ),
     Rule(
         id="tma-exchange",

@@ -1,0 +1,179 @@
+"""Test family wavelet_tma of backward data on tensors whose positions are side by side in any number, for 1x1 filters:
+edge cases and random problems are correct on the host platform, planted bugs are reported, other tensors are refused.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ckgen.conv.problem import ConvProblem, make_problem
+from ckgen.instance.instance import Instance
+from ckgen.library.c_api import CProblem
+from ckgen.library.library import Library
+from ckgen.operations.operation import BWD_DATA
+from tests.support.cxx import CHECKED, link, run_instance, write_tree
+from tests.support.planted_bugs import Bug, check_bug
+from tests.support.sweep.sampled import chosen, every_third
+
+pytestmark = pytest.mark.compiles
+
+POINTWISE, LAYOUT = "Filter1x1Stride1Pad0", "NGKHW/GKCYX/NGCHW"
+DATA = Instance(
+    "wavelet_tma", LAYOUT, "f16", POINTWISE, 128, 128, 64, 64, 2, 4, 1, 8, 1, 4, operation=BWD_DATA, archs=("sm_90a",)
+)
+SMALL = replace(DATA, m_per_block=64, n_per_block=64, math_waves=2, dtype="bf16", stages=3)
+WIDE = replace(SMALL, n_per_block=256, dtype="f16", stages=2)
+FUSED = replace(SMALL, function="Bilinear")
+ONE_D, THREE_D = replace(DATA, layout="NGKW/GKCX/NGCW"), replace(SMALL, layout="NGKDHW/GKCZYX/NGCDHW")
+DATAS = (DATA, SMALL, WIDE, FUSED, ONE_D, THREE_D)
+
+
+def pointwise(batch: int, k: int, c: int, *edges: int, groups: int = 1) -> ConvProblem:
+    return make_problem(groups=groups, batch=batch, k=k, c=c, filter=[1] * len(edges), input=edges)
+
+
+PROBLEMS = {
+    "7x7": pointwise(5, 136, 72, 7, 7),
+    "14x14": pointwise(3, 72, 200, 14, 14),
+    "the last slot reaches into the next row": pointwise(8, 40, 33, 7, 9),
+    "one more than a block": pointwise(8, 13, 24, 5, 13),
+    "small images": pointwise(8, 31, 64, 5, 5),
+    "tiny images": pointwise(5, 9, 8, 1, 3),
+    "one row": pointwise(1, 1, 5, 1, 5),
+    "groups": pointwise(8, 20, 24, 13, 13, groups=3),
+    "odd channels": pointwise(3, 75, 27, 7, 7),
+    "many channels": pointwise(2, 600, 16, 9, 9),
+    "multiples of 8": pointwise(2, 24, 40, 8, 9),
+    "1d": pointwise(4, 40, 16, 378, groups=2),
+    "3d": pointwise(2, 24, 40, 3, 5, 7),
+}
+
+
+def random_problem(source: random.Random) -> ConvProblem:
+    """One with at most four million products."""
+    while True:
+        edges = [source.randint(1, 24) for _ in range(source.choice((1, 2, 2, 2, 3)))]
+        found = pointwise(
+            source.randint(1, 12), source.randint(1, 150), source.randint(1, 150), *edges, groups=source.choice((1, 1, 2))
+        )
+        if found.elements("out") * found.c <= 4_000_000:
+            return found
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    folder = tmp_path_factory.mktemp("library")
+    return Library(link(folder, write_tree(folder, DATAS), CHECKED))
+
+
+@pytest.mark.parametrize("split_k", chosen([1, 2, 3, 9], gate=[1, 3]))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_gradients_are_right(library: Library, name: str, split_k: int) -> None:
+    problem = PROBLEMS[name]
+    datas = [instance for instance in DATAS if instance.ndim == problem.ndim]
+    assert datas
+    for turn, instance in enumerate(datas):
+        library.configure_host(seed=turn * split_k)
+        run_instance(library, instance.name, problem, split_k)
+
+
+@pytest.mark.parametrize("seed", chosen(range(60), gate=range(15)))
+def test_gradients_of_random_problems_are_right(library: Library, seed: int) -> None:
+    source = random.Random(seed)
+    problem = random_problem(source)
+    instance = source.choice([one for one in DATAS if one.ndim == problem.ndim])
+    library.configure_host(seed=seed)
+    run_instance(library, instance.name, problem, source.choice((1, 1, 2)))
+
+
+def test_gaps_between_positions_are_refused_and_those_between_channels_are_not(library: Library) -> None:
+    problem = PROBLEMS["7x7"]
+    described = CProblem.make(problem, LAYOUT, 1)
+    described.set_strides("out", (1, 136 * 51, 51, 7, 1))
+    assert library.check(DATA.name, described) is None
+    described.set_strides("out", (1, 136 * 98, 98, 14, 2))
+    assert any(rule in str(library.check(DATA.name, described)) for rule in ("[strides-layout]", "[tma-limits]"))
+
+
+STEPS = PROBLEMS["7x7"]
+BUGS = {
+    "two-buffers": Bug(
+        "tma_ring.hpp",
+        "D::shift_buffers * D::m_per_block * 128;",
+        "(D::shift_buffers - 1) * D::m_per_block * 128;",
+        ("LDS race",),
+        PROBLEMS["many channels"],
+    ),
+    "shifted-rows-are-not-visible-to-the-matrix-unit": Bug(
+        "shifted_products.hpp",
+        "        platform::fence_proxy_async();\n        meet();",
+        "        meet();",
+        ("fence_proxy_async", "shifted_products.hpp"),
+        STEPS,
+    ),
+    "rows-are-multiplied-before-all-are-there": Bug(
+        "shifted_products.hpp",
+        "        platform::fence_proxy_async();\n        meet();",
+        "        platform::fence_proxy_async();",
+        ("LDS race", "shifted_products.hpp"),
+        STEPS,
+    ),
+    "a-row-shifted-by-words-only": Bug(
+        "shifted_products.hpp",
+        "(begin & 2) * 8);",
+        "(begin & 0) * 8);",
+        (),
+        STEPS,
+    ),
+    "positions-of-the-next-image": Bug(
+        "shifted_products.hpp",
+        "begins(image + args.out_image_bytes);",
+        "begins(image);",
+        (),
+        PROBLEMS["odd channels"],
+    ),
+    "channels-past-the-last": Bug(
+        "shifted_products.hpp",
+        "channel_ < channels ? present_ : 0",
+        "present_",
+        (),
+        STEPS,
+    ),
+    "a-copy-past-the-end": Bug(
+        "bwd_data_any_planes.hpp",
+        "static_cast<int>(min_of(args.out_bytes - from, int64{16}))",
+        "16",
+        ("out of bounds", "bwd_data_any_planes.hpp"),
+        PROBLEMS["odd channels"],
+    ),
+    "slots-of-the-next-row-only": Bug(
+        "bwd_data_any_planes.hpp",
+        "rows.runs[i].slot_byte < into + rows.runs[i].bytes",
+        "rows.runs[i].slot_byte < rows.runs[i].bytes",
+        ("LDS read of bytes that nobody wrote", "shifted_products.hpp"),
+        PROBLEMS["the last slot reaches into the next row"],
+    ),
+    "the-next-image-at-the-place-of-the-first": Bug(
+        "wgmma_plane_store.hpp",
+        "input_offset<D>(second ? next_image() : first_, args_.in) + in_image",
+        "input_offset<D>(first_, args_.in) + in_image",
+        (),
+        STEPS,
+    ),
+    "a-word-across-rows": Bug(
+        "wgmma_plane_store.hpp",
+        "bool ends = left <= 2",
+        "bool ends = false",
+        (),
+        PROBLEMS["many channels"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", every_third(BUGS))
+def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(BUGS[name], DATA, run_instance, tmp_path)
