@@ -126,9 +126,8 @@ void TmaUnit::start(int id, const TmaRequest& request) {
                  lds.said(access));
     copies_.push_back({request, index, barrier.phase, lds.clocks.snapshot(id)});
     if(request.map == nullptr) {
-        const bool size = request.slot ? request.bytes <= 16 : request.bytes % 16 == 0;
-        if(request.target % 16 != 0 || reinterpret_cast<std::uintptr_t>(request.source) % 16 != 0 || !size ||
-           request.bytes <= 0)
+        const bool size = request.slot ? request.bytes <= 16 : request.bytes % 16 == 0 && request.bytes > 0;
+        if(request.target % 16 != 0 || reinterpret_cast<std::uintptr_t>(request.source) % 16 != 0 || !size)
             lds.fail("a copy of " + std::to_string(request.bytes) + " bytes to address " +
                      std::to_string(request.target) + ", where size and addresses must be multiples of 16, " +
                      lds.said(access));
@@ -181,7 +180,7 @@ void TmaUnit::execute(const Copy& copy) {
 
 int64 TmaUnit::load_run(const Copy& copy) {
     const TmaRequest& request = copy.request;
-    if(!group_.reaches(request.source, request.bytes, false))
+    if(request.bytes > 0 && !group_.reaches(request.source, request.bytes, false))
         group_.out_of_bounds("a copy", request.source, request.bytes, false, request.site);
     row_.assign(request.source, request.source + request.bytes);
     if(request.slot)

@@ -114,46 +114,54 @@ private:
             target += 16 / column_rows * channel_bytes;
         }
     }
-    // A lane has two neighbouring positions of an image. Where the row of a channel begins between words, it stores its
-    // second position and the next lane's first.
+    // A lane has two neighbouring positions of an image. Where the rows of channels begin between words, it stores its
+    // second position and the next lane's first. A warp has every fourth channel, whose rows begin alike.
     template <int Lines>
     CKGEN_DEVICE void store_words(int first) const {
         const int lane = id_ % 32, position = 2 * lane;
         const bool second = position >= split_;
         const int in_image = second ? position - split_ : position;
         const int left = (second ? second_positions_ : positions_) - in_image;
+        const int column = line_columns * first + id_ / 32;
+        const int64 step = 4 * args_.in.channel * static_cast<int64>(sizeof(In));
+        char* const target = args_.target + column * (step / 4) +
+                             (input_offset<D>(second ? next_image() : first_, args_.in) + in_image) *
+                                 static_cast<int64>(sizeof(In));
         const bool begins = lane == 0 || position == split_;  // the part of the rows that is in the image
-        const bool ends = left <= 2;
-        const int64 channel_bytes = args_.in.channel * static_cast<int64>(sizeof(In));
-        int column = 64 * first + id_ / 32;
-        char* target = args_.target +
-                       (input_offset<D>(second ? next_image() : first_, args_.in) + in_image) *
-                           static_cast<int64>(sizeof(In)) +
-                       column * channel_bytes;
+        if(reinterpret_cast<uintptr_t>(target) % 4 != 0)
+            store_columns<Lines, true>(target, step, column, lane, left, begins);
+        else
+            store_columns<Lines, false>(target, step, column, lane, left, left == 1);
+    }
+    // `single`: the lane also stores its first position alone.
+    template <int Lines, bool Between>
+    CKGEN_DEVICE void store_columns(char* target, int64 step, int column, int lane, int left, bool single) const {
+        constexpr int at_once = 8;
+        const bool pair = left > (Between ? 2 : 1);
         CKGEN_UNROLL
-        for(int i = 0; i < 16 * Lines; ++i) {
-            const int row = i * 4 + id_ / 32;
-            if(left > 0 && column < columns_) {
-                const auto own = thread_.template lds_load<uint32>(lds_ + word_offset(row, lane));
-                const auto low = static_cast<uint16>(own), high = static_cast<uint16>(own >> 16);
-                if(reinterpret_cast<uintptr_t>(target) % 4 == 0) {
-                    if(left > 1)
-                        thread_.global_store(target, own);
-                    else
-                        thread_.global_store(target, low);
-                } else {
-                    if(begins)
-                        thread_.global_store(target, low);
-                    if(!ends) {
-                        const auto next = thread_.template lds_load<uint32>(lds_ + word_offset(row, lane + 1));
-                        thread_.global_store(target + 2, uint32{high} | next << 16);
-                    } else if(left > 1) {
-                        thread_.global_store(target + 2, high);
-                    }
-                }
+        for(int i = 0; i < 16 * Lines; i += at_once) {
+            uint32 words[at_once], next[at_once] = {};
+            CKGEN_UNROLL
+            for(int j = 0; j < at_once; ++j) {
+                const int row = (i + j) * 4 + id_ / 32;
+                words[j] = thread_.template lds_load<uint32>(lds_ + word_offset(row, lane));
+                if(Between && pair)
+                    next[j] = thread_.template lds_load<uint32>(lds_ + word_offset(row, lane + 1));
             }
-            column += 4;
-            target += 4 * channel_bytes;
+            CKGEN_UNROLL
+            for(int j = 0; j < at_once; ++j) {
+                const bool there = column < columns_;
+                const auto high = static_cast<uint16>(words[j] >> 16);
+                if(there && pair)
+                    thread_.global_store(target + (Between ? 2 : 0),
+                                         Between ? uint32{high} | next[j] << 16 : words[j]);
+                if(there && single && left > 0)
+                    thread_.global_store(target, static_cast<uint16>(words[j]));
+                if(Between && there && left == 2)
+                    thread_.global_store(target + 2, high);
+                column += 4;
+                target += step;
+            }
         }
     }
     // The first position of the image after the first one.

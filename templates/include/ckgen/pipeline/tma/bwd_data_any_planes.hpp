@@ -25,30 +25,45 @@ struct AnyPlanesBwdDataCopies : PlanesTmaBwdDataCopies<D, AnyPlanesBwdDataArgs<D
     using typename Base::Step;
     using typename Base::Tile;
     static_assert(Base::elem_bytes == 2, "a slot has 8 positions");
-    static constexpr int rows_at_once = 128 / ShiftedRows::slots;
+    static constexpr int channels_at_once = 128 / ShiftedRows::slots;
+    static constexpr int passes = ceil_div(D::k_per_block, channels_at_once);
 
-    // What a thread copies: a slot of every rows_at_once-th output channel, for each block of 64 rows of the product.
+    // What a thread copies: a slot of every channels_at_once-th output channel, for each block of 64 rows of the product.
     struct Rows {
-        // The image's row that the slot belongs to: its first byte in channel 0, its bytes, and the first byte of the
-        // slot, if the row began at the first byte of a slot.
-        struct Run {
-            int64 begin;
-            int bytes, slot_byte;
-        };
-        Run runs[Base::blocks];
-        int slot, row;  // the slot's number among those of a channel, and the first channel of a stage
+        int channel;                        // the first of a stage
+        uint32 target;                      // byte of the stage
+        const char* source[Base::blocks];   // of the output's channel 0, in the image that the slot belongs to
+        int32 offset[passes][Base::blocks];  // from there to the slot: a channel's row begins anywhere in its first one
+        uint32 copied = 0;                  // a bit for each of these slots that has positions of the image
+        bool ends = false;                  // true if a slot may reach past the output's end
 
-        CKGEN_DEVICE Rows(const platform::Thread& thread, const Args& args, const Tile& tile)
-            : slot(thread.thread_id() % ShiftedRows::slots), row(thread.thread_id() / ShiftedRows::slots) {
+        CKGEN_DEVICE Rows(const platform::Thread& thread, const Args& args, const Tile& tile) {
+            const auto& p = args.problem;
+            const int slot = thread.thread_id() % ShiftedRows::slots;
+            channel = thread.thread_id() / ShiftedRows::slots;
+            if(channel == channels_at_once)
+                channel = D::k_per_block;  // the last threads copy nothing
+            target = static_cast<uint32>(channel * ShiftedRows::pitch + slot * 16);
             CKGEN_UNROLL
             for(int i = 0; i < Base::blocks; ++i) {
                 const conv::PlaneBlock block(args.units, tile, tile.m_first + i * conv::PlaneBlock::rows);
                 const bool second = block.split < conv::PlaneBlock::rows && slot >= block.split / 8;
-                runs[i].begin = tile.group * args.problem.out_group_bytes +
-                                (block.image + (second ? 1 : 0)) * args.problem.out_image_bytes +
-                                (second ? 0 : block.position * 2);
-                runs[i].bytes = 2 * (second ? block.second_positions(args.problem) : block.first_positions(args.problem));
-                runs[i].slot_byte = (second ? slot - block.split / 8 : slot) * 16;
+                const int image = block.image + (second ? 1 : 0);
+                const int slot_byte = (second ? slot - block.split / 8 : slot) * 16;
+                const int bytes = 2 * (second ? block.second_positions(p) : block.first_positions(p));
+                const int64 begin = tile.group * p.out_group_bytes + image * p.out_image_bytes +
+                                    (second ? 0 : block.position * 2);
+                const int64 aligned = begin / 16 * 16;
+                source[i] = p.out + aligned;
+                CKGEN_UNROLL
+                for(int j = 0; j < passes; ++j) {
+                    const int row = channel + j * channels_at_once;
+                    const int32 byte = static_cast<int32>(begin - aligned) + row * p.out_k_bytes;
+                    offset[j][i] = byte / 16 * 16 + slot_byte;
+                    if(bytes > 0 && slot_byte < byte % 16 + bytes)
+                        copied |= 1u << (j * Base::blocks + i);
+                }
+                ends = ends || (image == p.images - 1 && tile.group == p.groups - 1 && args.out_bytes % 16 != 0);
             }
         }
     };
@@ -62,25 +77,39 @@ struct AnyPlanesBwdDataCopies : PlanesTmaBwdDataCopies<D, AnyPlanesBwdDataArgs<D
             Base::template copy_weight<D::k_per_block>(
                 args, ring.data() + Base::blocks * ShiftedRows::block_bytes, ring.full(), tile, step);
         }
-        const int channels = min_of(args.problem.tap_rows, args.problem.k - step.channel);
-        const int64 channel_bytes = args.problem.out_k_bytes;
-        int64 begin = (step.channel + rows.row) * channel_bytes;
-        uint32 to = ring.data() + static_cast<uint32>(rows.row * ShiftedRows::pitch + rows.slot * 16);
-        for(int row = rows.row; row < channels && rows.row < rows_at_once; row += rows_at_once) {
-            CKGEN_UNROLL
-            for(int i = 0; i < Base::blocks; ++i) {
-                const int64 byte = begin + rows.runs[i].begin;
-                const int into = static_cast<int>(byte) & 15;
-                const int64 from = byte - into + rows.runs[i].slot_byte;
-                if(rows.runs[i].slot_byte < into + rows.runs[i].bytes && rows.runs[i].bytes > 0)
-                    platform::async_copy_slot(to + static_cast<uint32>(i * ShiftedRows::block_bytes),
-                                              args.problem.out + from,
-                                              static_cast<int>(min_of(args.out_bytes - from, int64{16})), ring.full());
-            }
-            begin += rows_at_once * channel_bytes;
-            to += rows_at_once * ShiftedRows::pitch;
-        }
+        if(rows.ends)
+            copy_rows<true>(args, ring, rows, step.channel);
+        else
+            copy_rows<false>(args, ring, rows, step.channel);
         platform::async_arrive(ring.full());
+    }
+
+private:
+    // Slots without positions, and those of channels past the last, become zero. Tiles of GEMM-K have multiples of 16
+    // channels, so that rows begin alike in each.
+    template <bool Ends>
+    static CKGEN_DEVICE void copy_rows(const Args& args, const TmaRing<D>& ring, const Rows& rows, int first) {
+        const int64 on = first * int64{args.problem.out_k_bytes};
+        const int channels = args.problem.k - first - rows.channel, tap_channels = args.problem.tap_rows - rows.channel;
+        const uint32 to = ring.data() + rows.target;
+        const char* const end = args.problem.out + args.out_bytes;
+        CKGEN_UNROLL
+        for(int j = 0; j < passes; ++j)
+            if(j * channels_at_once < tap_channels) {
+                CKGEN_UNROLL
+                for(int i = 0; i < Base::blocks; ++i) {
+                    const uint32 target = to + static_cast<uint32>(i * ShiftedRows::block_bytes +
+                                                                   j * channels_at_once * ShiftedRows::pitch);
+                    const char* const from = rows.source[i] + on + rows.offset[j][i];
+                    const bool there =
+                        (rows.copied >> (j * Base::blocks + i) & 1) != 0 && j * channels_at_once < channels;
+                    if(Ends && there)
+                        platform::async_copy_slot(target, from, end - from < 16 ? static_cast<int>(end - from) : 16,
+                                                  ring.full());
+                    else
+                        platform::async_copy_slot(target, from, there, ring.full());
+                }
+            }
     }
 };
 template <class D>
