@@ -45,6 +45,7 @@ STATIONARY = replace(TURNS, family="stationary", m_per_block=64, n_per_block=256
 PLANES = replace(TURNS, layout="NGKHW/GKCYX/NGCHW", conv_spec="Filter1x1Stride1Pad0", m_per_xdl=64)
 # Two workgroups per multiprocessor would have too few registers.
 PLANES_TF32 = replace(PLANES, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4, stages=2)
+ANY_PLANES = replace(PLANES, a_vector=1, c_vector=1, stages=4)
 F32 = replace(TF32, dtype="f32", m_per_xdl=64, stages=4)
 F32_WEIGHT = replace(F32, operation=BWD_WEIGHT, layout="NHWGC/GKYXC/NHWGK", c_vector=2)
 WGMMA = (
@@ -56,6 +57,7 @@ WGMMA = (
     STATIONARY,
     PLANES,
     PLANES_TF32,
+    ANY_PLANES,
 )
 
 
@@ -78,7 +80,7 @@ def library(folder: Path) -> Library:
 
 
 @pytest.mark.parametrize(
-    "instance", every_third(WGMMA), ids=lambda i: f"{i.operation}-{i.family}-{i.layout[:3]}-{i.dtype}"
+    "instance", every_third(WGMMA), ids=lambda i: f"{i.operation}-{i.family}-{i.layout[:3]}-{i.dtype}-{i.a_vector}"
 )
 def test_products_of_one_warpgroup_follow_each_other(tmp_path: Path, instance: Instance) -> None:
     """ptxas reports if it must wait for each wgmma before the next, which halves the speed; nvcc does not warn. Eight

@@ -151,6 +151,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/tma/tma_consumers.hpp": {
         "Base::own_blocks == 1 && D::weight_rows == 0": "stationary has no weights; tma-weight-tf32",
     },
+    "pipeline/tma/bwd_data_any_planes.hpp": {"Base::elem_bytes == 2": ("tma-data-vectors",)},
     "pipeline/tma/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
     "epilogue/col2im_store.hpp": {
         "cells_byte + D::m_per_block * 16 == D::lds_sums_bytes && ndim <= 3": "lds_sums_bytes is this sum",

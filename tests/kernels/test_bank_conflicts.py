@@ -72,7 +72,8 @@ def on_hopper(instance: Instance) -> ConvProblem:
     """A small problem; for family halo, one whose steps begin at an odd number of positions from each other; a
     filter of one tap where the instance takes no other."""
     if instance.pointwise:
-        return make_problem(groups=1, batch=2, k=64, c=64, filter=[1, 1], input=[8, 11])
+        positions = [9, 9] if instance.a_vector == 1 else [8, 11]  # odd ones, or whole vectors
+        return make_problem(groups=1, batch=2, k=64, c=64, filter=[1, 1], input=positions)
     channels = instance.n_per_block // instance.groups_to_merge if instance.family == "halo" else 64
     return make_problem(groups=64 // channels, batch=2, k=channels, c=channels, filter=[3, 3], input=[9, 11], pad=1)
 
@@ -102,7 +103,7 @@ def kinds(instances: Iterable[Instance]) -> dict[tuple[object, ...], list[Instan
     """Instances by the kernel and the kind of its stores."""
     found: dict[tuple[object, ...], list[Instance]] = {}
     for i in instances:
-        found.setdefault((i.operation, i.family, i.elem_bytes, i.exchange, i.channels_last), []).append(i)
+        found.setdefault((i.operation, i.family, i.elem_bytes, i.exchange, i.channels_last, i.a_vector > 1), []).append(i)
     return found
 
 

@@ -125,6 +125,17 @@ void TmaUnit::start(int id, const TmaRequest& request) {
     if(!barrier.published)
         lds.fail("a copy counts on the " + name(barrier) + ", which no fence_mbarrier_init made visible, " +
                  lds.said(access));
+    copies_.push_back({request, index, barrier.phase, lds.clocks.snapshot(id)});
+    if(request.map == nullptr) {
+        const bool size = request.slot ? request.bytes <= 16 : request.bytes % 16 == 0 && request.bytes > 0;
+        if(request.target % 16 != 0 || reinterpret_cast<std::uintptr_t>(request.source) % 16 != 0 || !size)
+            lds.fail("a copy of " + std::to_string(request.bytes) + " bytes to address " +
+                     std::to_string(request.target) + ", where size and addresses must be multiples of 16, " +
+                     lds.said(access));
+        if(request.slot)
+            mbarriers_[static_cast<size_t>(index)].bytes += 16;
+        return;
+    }
     const TensorMap& map = *request.map;
     if(request.target % 128 != 0)
         lds.fail("a copy to address " + std::to_string(request.target) + ", which is not a multiple of 128, " +
@@ -135,7 +146,6 @@ void TmaUnit::start(int id, const TmaRequest& request) {
     const int64 reach = map.box[0] * map.strides[0];
     if(map.swizzled && reach != 128)
         lds.fail("a copy of rows of " + std::to_string(reach) + " bytes in 128-byte swizzle, " + lds.said(access));
-    copies_.push_back({request, index, barrier.phase, lds.clocks.snapshot(id)});
 }
 
 void TmaUnit::do_some(uint64& random) {
@@ -158,13 +168,26 @@ bool TmaUnit::do_one() {
 }
 
 void TmaUnit::execute(const Copy& copy) {
-    const int64 bytes = copy.request.map->im2col ? load_im2col(copy) : load_tiled(copy);
+    const int64 bytes = copy.request.map == nullptr  ? load_run(copy)
+                        : copy.request.map->im2col ? load_im2col(copy)
+                                                   : load_tiled(copy);
     Mbarrier& barrier = mbarriers_[static_cast<size_t>(copy.mbarrier)];
     if(barrier.phase != copy.phase)
         group_.lds.fail("a copy issued at " + text(copy.request.site) + " counts on a phase of the " + name(barrier) +
                         " that was over before it came; what that expects is said at " + text(barrier.expect_site));
     barrier.bytes -= bytes;
     try_complete(copy.mbarrier);
+}
+
+int64 TmaUnit::load_run(const Copy& copy) {
+    const TmaRequest& request = copy.request;
+    if(request.bytes > 0 && !group_.reaches(request.source, request.bytes, false))
+        group_.out_of_bounds("a copy", request.source, request.bytes, false, request.site);
+    row_.assign(request.source, request.source + request.bytes);
+    if(request.slot)
+        row_.resize(16);
+    put_row(copy, request.target, false);
+    return static_cast<int64>(row_.size());
 }
 
 int64 TmaUnit::load_tiled(const Copy& copy) {
@@ -223,7 +246,6 @@ void TmaUnit::round_row() {
 
 void TmaUnit::copy_row(const Copy& copy, int64 row, const int64* position) {
     const TensorMap& map = *copy.request.map;
-    CheckedLds& lds = group_.lds;
     const int64 element = map.strides[0];
     const auto row_bytes = static_cast<size_t>(map.box[0] * element);
     row_.assign(row_bytes, 0);
@@ -243,12 +265,16 @@ void TmaUnit::copy_row(const Copy& copy, int64 row, const int64* position) {
         if(map.rounds)
             round_row();
     }
+    put_row(copy, copy.request.target + static_cast<uint32>(row) * static_cast<uint32>(row_bytes), map.swizzled);
+}
+
+void TmaUnit::put_row(const Copy& copy, uint32 start, bool swizzled) {
+    CheckedLds& lds = group_.lds;
     const int agent = lds.clocks.agents().mbarrier(copy.mbarrier);
     const Access access{-1, agent, copy.phase + 1, copy.known.data(), 0, copy.request.site};
-    const uint32 start = copy.request.target + static_cast<uint32>(row) * static_cast<uint32>(row_bytes);
-    for(uint32 chunk = 0; chunk < row_bytes; chunk += 16) {
+    for(uint32 chunk = 0; chunk < row_.size(); chunk += 16) {
         uint32 address = start + chunk;
-        if(map.swizzled)
+        if(swizzled)
             address ^= address >> 3 & 0x70u;
         std::memcpy(lds.access(access, static_cast<int>(address - lds_start()), 16, true), row_.data() + chunk, 16);
     }

@@ -4598,7 +4598,6 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 192, 1344, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 21.5f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 23.2f},
-        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 30.2f},
     }},
     // G1 N32 K72 C24 1x1 on 1x1 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 72, 24, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4610,7 +4609,6 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 80, 240, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 15.5f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 16.3f},
-        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 17.6f},
     }},
     // G1 N32 K256 C128 1x1 on 56x56 s2 p0
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 256, 128, {1, 1}, {56, 56}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4622,13 +4620,11 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 1536, 768, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 457.4f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 497.6f},
-        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 695.5f},
     }},
     // G1 N32 K384 C1480 1x1 on 18x18 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 384, 1480, {1, 1}, {18, 18}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 145.1f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 172.9f},
-        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 192.1f},
     }},
     // G1 N32 K96 C10 1x1 on 56x56 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 96, 10, {1, 1}, {56, 56}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4646,13 +4642,11 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 702, 117, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 66.6f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 70.0f},
-        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 2, 118.0f},
     }},
     // G1 N32 K185 C1044 1x1 on 7x7 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 185, 1044, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 21.3f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 23.8f},
-        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 27.2f},
     }},
     // G1 N128 K387 C192 1x1 on 28x28 s1 p0
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 128, 387, 192, {1, 1}, {28, 28}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -4665,7 +4659,6 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 256, 768, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 22.2f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 23.3f},
-        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x32x32_w0x2_xdl32_v4x4x1_s1_m4, 1, 26.0f},
     }},
     // G1 N16 K32 C3 3x3 on 800x1344 s2 p1
     {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 16, 32, 3, {3, 3}, {800, 1344}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -6223,6 +6216,131 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 1, 12544, 24, 3, {7, 7}, {16, 16}, {4, 4}, {1, 1}, {3, 3}, {3, 3}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 611.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 759.0f},
+    }},
+    // G1 N64 K40 C336 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 40, 336, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 14.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 15.6f},
+    }},
+    // G1 N64 K640 C2048 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 640, 2048, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 103.5f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 117.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 120.9f},
+    }},
+    // G1 N64 K128 C544 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 128, 544, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 52.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 55.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 60.3f},
+    }},
+    // G1 N64 K224 C448 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 224, 448, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 21.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 22.9f},
+    }},
+    // G1 N64 K1024 C256 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 1024, 256, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 89.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 91.3f},
+    }},
+    // G1 N64 K480 C80 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 480, 80, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 34.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 35.8f},
+    }},
+    // G1 N64 K304 C152 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 304, 152, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 35.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 37.9f},
+    }},
+    // G1 N64 K3200 C640 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 3200, 640, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 3, 143.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 162.6f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 167.1f},
+    }},
+    // G1 N64 K128 C512 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 128, 512, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 42.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 48.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 53.0f},
+    }},
+    // G1 N64 K1280 C640 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 1280, 640, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 73.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 75.7f},
+    }},
+    // G1 N64 K2304 C768 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 2304, 768, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 2, 156.3f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 167.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 169.5f},
+    }},
+    // G1 N64 K80 C48 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 80, 48, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 9.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 10.0f},
+    }},
+    // G1 N64 K256 C128 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 256, 128, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 22.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 24.3f},
+    }},
+    // G1 N64 K96 C192 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 96, 192, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 22.0f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 24.4f},
+    }},
+    // G1 N64 K256 C1024 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 256, 1024, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 97.7f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 115.4f},
+    }},
+    // G1 N64 K512 C2048 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 512, 2048, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 90.9f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 101.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 106.8f},
+    }},
+    // G1 N64 K960 C160 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 960, 160, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 33.3f},
+    }},
+    // G1 N64 K576 C96 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 576, 96, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 38.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 40.5f},
+    }},
+    // G1 N64 K1536 C768 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 1536, 768, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_128x128x32_w0x4_xdl32_v1x8x1_s1, 1, 256.8f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_128x128x32_w0x4_xdl32_v1x1x1_s1, 1, 283.8f},
+    }},
+    // G1 N64 K768 C192 1x1 on 17x17 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 768, 192, {1, 1}, {17, 17}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 89.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 91.4f},
+    }},
+    // G1 N64 K64 C288 1x1 on 35x35 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 64, 288, {1, 1}, {35, 35}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 138.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 158.9f},
+    }},
+    // G1 N64 K80 C200 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 80, 200, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 25.2f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 27.7f},
+    }},
+    // G1 N32 K1280 C320 1x1 on 7x7 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 32, 1280, 320, {1, 1}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 3, 38.4f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 41.9f},
+    }},
+    // G1 N64 K672 C112 1x1 on 14x14 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NGCHW/GKCYX/NGKHW", "bf16", false, 2, 1, 64, 672, 112, {1, 1}, {14, 14}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 44.1f},
+        {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 45.4f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -12094,7 +12212,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 778.3f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, 32, 1200.0f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, 8, 1424.9f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 1506.6f},
     }},
     // G32 N32 K8 C8 3x3 on 200x200 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 32, 32, 8, 8, {3, 3}, {200, 200}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -12150,7 +12267,6 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_32x128x32_w0x2_xdl32_v4x8x8_s1, 16, 780.1f},
         {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_128x128x32_w4x4_xdl32_v8x8x8_s4, 8, 1461.2f},
-        {grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w4x2_xdl32_v2x2x2_s4, 32, 1484.4f},
     }},
     // G32 N32 K8 C8 3x3 on 100x100 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f16", false, 2, 32, 32, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14485,7 +14601,6 @@ const MeasuredProblem problems[] = {
     // G1 N64 K64 C3 7x7 on 224x224 s2 p3
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 64, 3, {7, 7}, {224, 224}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 88, 290.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 88, 318.6f},
     }},
     // G1 N64 K32 C3 3x3 on 224x224 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 32, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14494,13 +14609,10 @@ const MeasuredProblem problems[] = {
     // G1 N64 K96 C3 4x4 on 224x224 s4 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 96, 3, {4, 4}, {224, 224}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 59.9f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 128, 63.6f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 128, 64.6f},
     }},
     // G1 N64 K24 C3 5x5 on 160x160 s2 p2
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 24, 3, {5, 5}, {160, 160}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 105.5f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 128, 117.7f},
     }},
     // G1 N32 K64 C3 3x3 on 128x128 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 64, 3, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14514,7 +14626,6 @@ const MeasuredProblem problems[] = {
     // G1 N64 K256 C3 14x14 on 224x224 s7 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 256, 3, {14, 14}, {224, 224}, {7, 7}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 14, 220.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 7, 385.0f},
     }},
     // G1 N64 K16 C3 3x3 on 224x224 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 16, 3, {3, 3}, {224, 224}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
@@ -14532,8 +14643,6 @@ const MeasuredProblem problems[] = {
     // G1 N64 K128 C3 4x4 on 256x256 s4 p0
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 128, 3, {4, 4}, {256, 256}, {4, 4}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 76.4f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_128x64x32_w0x2_xdl32_v8x1x1_s1, 128, 79.0f},
-        {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, 128, 82.8f},
     }},
     // G1 N32 K40 C3 3x3 on 300x300 s2 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 32, 40, 3, {3, 3}, {300, 300}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {

@@ -2,6 +2,7 @@
 // Planning of backward data: kernels that load tiles through tensor maps, and persistent kernels.
 #include <algorithm>
 #include <climits>
+#include <numeric>
 
 #include "ckgen/plan/bwd_data_checks.hpp"
 #include "ckgen/plan/tile_work.hpp"
@@ -29,7 +30,31 @@ std::string check_walks(const Problem& p, const BwdDataArgs& a) {
     return {};
 }
 
+std::string check_rows(const BwdDataTraits& t, const Problem& p) {
+    for(const Tensor* tensor : {&p.in, &p.out})
+        if(Pointwise(*tensor, tensor->lengths, p.ndim, t.order).stride > 1)
+            return refuse("tma-limits", "positions are not side by side");
+    if(p.out.lengths[kChannels] > 1 && p.out.strides[kChannels] * t.k_per_block > INT_MAX / t.elem_bytes)
+        return refuse("tma-limits", "channels are " + number(p.out.strides[kChannels]) + " elements apart, " +
+                                        number(t.k_per_block) + " of them more than 2^31 bytes");
+    return check_planes(t, p.out);
+}
+
 }  // namespace
+
+// A row begins anywhere in its first slot of 16 bytes. Where it still ends in the slot of its last positions, images
+// follow each other slot by slot, and a block of 64 rows reaches into at most one more image; else each begins a block.
+int32 shifted_rows(const Problem& p, int elem_bytes) {
+    const int slot = 16 / elem_bytes;
+    int64 aligned = slot;  // rows begin at multiples of as many elements
+    for(int index = 0; index < 3; ++index)
+        if(p.out.lengths[index] > 1)
+            aligned = std::gcd(aligned, p.out.strides[index]);
+    const int64 positions = p.out_positions();
+    const bool ends_in_slot = (positions - 1) % slot + 1 <= aligned;
+    const int64 unit = ends_in_slot && positions > 48 ? slot : 64;
+    return static_cast<int32>(divide_up(positions, unit) * unit);
+}
 
 int copied_rows(const BwdDataTraits& t, const Problem& p) {
     const int step = step_of(t.elem_bytes);
@@ -48,7 +73,7 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
         return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
                                        number(kMostSubGemms) + " tensor maps of a kernel");
     if(t.copies_planes())
-        return check_planes(t, p.out);
+        return t.shifts_rows ? check_rows(t, p) : check_planes(t, p.out);
     if(const int step = step_of(t.elem_bytes); p.groups() > 1 && p.out_channels() % step != 0)
         return refuse("tma-limits", "K " + number(p.out_channels()) + " of several groups is not a multiple of " +
                                         number(step) + ", the channels that are multiplied at once");

@@ -677,7 +677,7 @@ F32_BUGS = {
     ),
     "two-buffers": Bug(
         "tma_part_products.hpp",
-        "buffer += buffer == TmaRing<D>::parts() + (D::part_buffers - 1) * buffer_bytes\n"
+        "buffer += buffer == TmaRing<D>::buffers() + (D::part_buffers - 1) * buffer_bytes\n"
         "                              ? -(D::part_buffers - 1) * buffer_bytes",
         "buffer += buffer == TmaRing<D>::parts() + buffer_bytes\n                              ? -buffer_bytes",
         ("part_columns.hpp",),

@@ -164,16 +164,16 @@ WEIGHT_BUGS = {
 }
 DATA_BUGS = {
     "positions-past-the-image": Bug(
-        "wgmma_plane_store.hpp",
-        "row.at[0] < args.images ? args.positions - row.at[1] : 0",
-        "row.at[0] < args.images ? 64 : 0",
+        "plane_block.hpp",
+        "image < args.images ? args.positions - position : 0",
+        "image < args.images ? rows : 0",
         (),
         STEPS,
     ),
     "lines-are-read-before-they-are-there": Bug(
         "wgmma_plane_store.hpp",
-        "        platform::barrier_of(barrier, 128);\n        const int row",
-        "        const int row",
+        "        platform::barrier_of(barrier, 128);\n        if constexpr(any)",
+        "        if constexpr(any)",
         ("LDS", "wgmma_plane_store.hpp"),
         STEPS,
     ),

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from ckgen.conv.layout import LAYOUTS
 from ckgen.elementwise.function import BUILTINS, PASS_THROUGH
 from ckgen.families.registry import FAMILIES, FAMILIES_OF
 from ckgen.instance.checker import Checker
@@ -199,6 +200,10 @@ def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) ->
         values["wave_ratio"] = [2, rng.choice((1, 2, 4, 6, 8))]
     if rng.random() < 0.5:
         values["stages"] = rng.randint(2, 12)
+    if kind.family in ("wavelet_tma", "stationary") and not LAYOUTS[values["layout"]].channels_last:
+        values["conv_spec"] = "Filter1x1Stride1Pad0"
+        if rng.random() < 0.5:
+            values["vector"] = {"a": 1, "c": 1} if kind.operation == BWD_DATA else {"c": 1}
 
 
 def _as_read(axis: str, value: Any) -> Any:

@@ -770,9 +770,9 @@ struct BwdDataDlArchRules {
 // family wavelet_tma.
 template <class D>
 struct BwdDataTmaRules {
-    static constexpr auto a_vector = D::a_vector;
-    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto a_vector = D::a_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto weight_rows = D::weight_rows;
@@ -783,6 +783,7 @@ struct BwdDataTmaRules {
     static constexpr auto part_buffers = D::part_buffers;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto math_waves = D::math_waves;
+    static constexpr auto shift_buffers = D::shift_buffers;
     static constexpr auto exchange = D::exchange;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
@@ -790,10 +791,11 @@ struct BwdDataTmaRules {
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements");
+    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, A and C with positions of 16 bits side by side");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
+    static_assert(shift_buffers == 0 || (m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-shift: with single elements of A, each warpgroup has 64 rows of the same tile");
     static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in f32 or tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
@@ -816,9 +818,9 @@ struct BwdDataTmaArchRules {
 // family stationary.
 template <class D>
 struct BwdDataStationaryRules {
-    static constexpr auto a_vector = D::a_vector;
-    static constexpr auto elem_bytes = D::elem_bytes;
     static constexpr auto b_vector = D::b_vector;
+    static constexpr auto elem_bytes = D::elem_bytes;
+    static constexpr auto a_vector = D::a_vector;
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto weight_rows = D::weight_rows;
@@ -834,7 +836,7 @@ struct BwdDataStationaryRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma with the channels last, C may have single elements");
+    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, A and C with positions of 16 bits side by side");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2, "tma-tf32: families stationary and halo have elements of 16 bits");

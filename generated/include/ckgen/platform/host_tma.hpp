@@ -33,11 +33,14 @@ void mbarrier_wait(uint32 barrier, int parity, Site site = Site::here());
 
 struct TmaRequest {
     uint32 target;
-    const TensorMap* map;
+    const TensorMap* map;  // null: `bytes` bytes from `source` on
     uint32 barrier;
     int position[5];
     int tap[3];
     Site site;
+    const char* source = nullptr;
+    int bytes = 0;
+    bool slot = false;  // of 16 bytes, of which the rest becomes zero
 };
 void start_tma(const TmaRequest& request);
 
@@ -48,6 +51,17 @@ inline void tma_load_nd(uint32 target, const TensorMap& map, uint32 barrier, int
                         int image, Site site = Site::here()) {
     start_tma({target, &map, barrier, {channel, column, row, image}, {}, site});
 }
+inline void bulk_load(uint32 target, const void* source, int bytes, uint32 barrier, Site site = Site::here()) {
+    start_tma({target, nullptr, barrier, {}, {}, site, static_cast<const char*>(source), bytes});
+}
+inline void async_copy_slot(uint32 target, const void* source, int bytes, uint32 barrier, Site site = Site::here()) {
+    start_tma({target, nullptr, barrier, {}, {}, site, static_cast<const char*>(source), bytes, true});
+}
+inline void async_copy_slot(uint32 target, const void* source, bool there, uint32 barrier, Site site = Site::here()) {
+    async_copy_slot(target, source, there ? 16 : 0, barrier, site);
+}
+// The copies count on the barrier themselves.
+inline void async_arrive(uint32 barrier, Site site = Site::here()) { mbarrier_arrive(barrier, site); }
 template <int NDim>
 void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int channel, const int (&position)[NDim],
                      int image, const uint16 (&tap)[NDim], Site site = Site::here()) {

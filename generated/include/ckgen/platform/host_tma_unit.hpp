@@ -59,11 +59,14 @@ private:
     void arrived(int id, Mbarrier& barrier, Site site);
     void try_complete(int index);
     void execute(const Copy& copy);
+    int64 load_run(const Copy& copy);
     int64 load_tiled(const Copy& copy);
     int64 load_im2col(const Copy& copy);
     // Copies one run of channels at a position; zeros outside the tensor.
     void copy_row(const Copy& copy, int64 row, const int64* position);
     void round_row();
+    // Writes the bytes of row_ to LDS from an address on.
+    void put_row(const Copy& copy, uint32 start, bool swizzled);
 
     Workgroup& group_;
     std::vector<Mbarrier> mbarriers_;

@@ -42,6 +42,7 @@ public:
         first_ = {tile.group, block.image, tile.n_first, {block.position}};
         positions_ = block.first_positions(args);
         if constexpr(any) {
+            positions_ = min_of(positions_, conv::PlaneBlock::rows);
             split_ = block.split;
             second_positions_ = block.second_positions(args);
         }

@@ -19,10 +19,11 @@ struct PlaneBlock {
         split = tile.count[1] - position;
     }
 
-    // The positions of the first and of the second image that exist.
+    // The positions of the first image that exist, from `position` on, also past the rows.
     CKGEN_DEVICE int first_positions(const BwdDataArgs& args) const {
-        return image < args.images ? min_of(args.positions - position, rows) : 0;
+        return image < args.images ? args.positions - position : 0;
     }
+    // The positions of the second image that exist among the rows.
     CKGEN_DEVICE int second_positions(const BwdDataArgs& args) const {
         return split < rows && image + 1 < args.images ? min_of(args.positions, rows - split) : 0;
     }

@@ -5,6 +5,7 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_data.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/pipeline/tma/bwd_data_any_planes.hpp"
 #include "ckgen/pipeline/tma/bwd_data_col2im.hpp"
 #include "ckgen/pipeline/tma/bwd_data_planes_tma.hpp"
 #include "ckgen/pipeline/tma/bwd_data_wavelet_tma.hpp"
@@ -16,13 +17,17 @@
 
 namespace ckgen::instances {
 
-template <class D, bool ChannelsLast = D::Layout::channels_last>
+template <class D, bool ChannelsLast = D::Layout::channels_last, bool Shifts = (D::shift_buffers > 0)>
 struct BwdDataTmaKernel {
     using Type = pipeline::WaveletTmaBwdDataKernel<D>;
 };
 template <class D>
-struct BwdDataTmaKernel<D, false> {
+struct BwdDataTmaKernel<D, false, false> {
     using Type = pipeline::PlanesTmaBwdDataKernel<D>;
+};
+template <class D>
+struct BwdDataTmaKernel<D, false, true> {
+    using Type = pipeline::AnyPlanesBwdDataKernel<D>;
 };
 
 // Starts at most as many workgroups as multiprocessors can hold.
@@ -44,6 +49,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         traits.weight_rows = D::weight_rows;
         traits.transposes_weight = pipeline::kTransposesWeight<D>;
         traits.weight_parts = D::weight_parts;
+        traits.shifts_rows = D::shift_buffers > 0;
         if(traits.transposes_weight)
             traits.b_vector = 1;  // the copy reads single weights
         else
@@ -95,6 +101,14 @@ protected:
         args.out = platform::box_map<T>(
             p.out, platform::plane_boxes({p.positions, p.k, p.groups, p.images}, p.out_k_bytes, p.out_group_bytes,
                                          p.out_image_bytes, Kernel::box_positions, p.tap_rows));
+    }
+
+    template <class Kernel, class D>
+    static void set_maps(pipeline::AnyPlanesBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
+                         const conv::BwdDataPlan& plan) {
+        args.wei = platform::box_map<typename Kernel::T>(p.wei, weight_of<Kernel>(p, tap_columns<Kernel>(p, plan)));
+        args.out_bytes = (p.groups - 1) * p.out_group_bytes + (p.images - 1) * p.out_image_bytes +
+                         int64{p.k - 1} * p.out_k_bytes + int64{p.positions} * int64{sizeof(typename Kernel::T)};
     }
 
     // The columns of a tap in the weight's rows: C, or more in a copy.

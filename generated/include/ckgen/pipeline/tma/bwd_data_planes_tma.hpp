@@ -21,9 +21,9 @@ struct PlanesTmaBwdDataArgs {
 };
 
 // The copies of the load role: see pipeline/tma/bwd_data_tma_roles.hpp.
-template <class D>
+template <class D, class Args_ = PlanesTmaBwdDataArgs<D>>
 struct PlanesTmaBwdDataCopies {
-    using Args = PlanesTmaBwdDataArgs<D>;
+    using Args = Args_;
     using Tile = conv::BwdDataTile<1>;
     static constexpr int blocks = D::m_per_block / 64;
     static constexpr int elem_bytes = sizeof(typename D::Out);
@@ -113,8 +113,9 @@ private:
     }
 };
 
+// Values that the host code of a kernel reads.
 template <class D>
-struct PlanesTmaBwdDataKernel : TmaRoles<D, PlanesTmaBwdDataView<D>, BwdDataTmaLoadRole<D, PlanesTmaBwdDataCopies<D>>> {
+struct PlanesTmaBwdDataSizes {
     using T = typename D::ComputeA;
     using Problem = typename D::KernelArgs;
     static constexpr int ndim = 1;
@@ -124,5 +125,10 @@ struct PlanesTmaBwdDataKernel : TmaRoles<D, PlanesTmaBwdDataView<D>, BwdDataTmaL
     static constexpr bool transposes_weight = kTransposesWeight<D>;
     static constexpr int weight_parts = D::weight_parts;
 };
+
+template <class D>
+struct PlanesTmaBwdDataKernel
+    : TmaRoles<D, PlanesTmaBwdDataView<D>, BwdDataTmaLoadRole<D, PlanesTmaBwdDataCopies<D>>>,
+      PlanesTmaBwdDataSizes<D> {};
 
 }  // namespace ckgen::pipeline

@@ -9,6 +9,8 @@
 //   first_map(args)      the map of the first sub-GEMM's output
 //   copy_tile(args, ring, tile, rows, step)
 //                        copies the operands of a stage, B only if it does not stay
+// If all threads of a warpgroup load, Rows has the thread as its first argument, and copy_tile, which all of them call,
+// true for one of them.
 //   copy_weight<Rows>(args, target, barrier, tile, step)
 //                        copies a tile of B, whose boxes of 64 columns have Rows rows
 #pragma once
@@ -50,7 +52,7 @@ struct BwdDataTmaLoadRole {
         platform::prefetch_map(args.wei);
     }
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
-        const bool leader = platform::elect_lane(thread);
+        const bool leader = (!by_warpgroup || thread.thread_id() < 32) && platform::elect_lane(thread);
         const conv::UnitRun run = tma_units<D>(thread, args.units.schedule);
         TmaWeight weight;
         bool waited = false;
@@ -61,7 +63,7 @@ struct BwdDataTmaLoadRole {
             const bool changes = D::weight_rows > 0 && weight.changes(tile);
             if(changes && weight.changed > 1)
                 platform::mbarrier_wait(ring.weight_empty(), weight.changed & 1);
-            const typename Copies::Rows rows(args, tile);
+            const auto rows = rows_of(thread, args, tile);
             typename Copies::Step step(args, tile);
             if(!waited)
                 platform::pdl_wait();
@@ -71,13 +73,24 @@ struct BwdDataTmaLoadRole {
                     if(changes && leader)
                         copy_weight_to_stay(args, ring, tile, step, k);
                 platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
-                if(leader)
+                if constexpr(by_warpgroup)
+                    Copies::copy_tile(leader, args, ring, tile, rows, step);
+                else if(leader)
                     Copies::copy_tile(args, ring, tile, rows, step);
             }
         }
     }
 
 private:
+    static constexpr bool by_warpgroup = loads_by_warpgroup<BwdDataTmaLoadRole>;
+
+    static CKGEN_DEVICE typename Copies::Rows rows_of(const platform::Thread& thread, const Args& args,
+                                                      const Tile& tile) {
+        if constexpr(by_warpgroup)
+            return {thread, args, tile};
+        else
+            return {args, tile};
+    }
     static CKGEN_DEVICE void copy_weight_to_stay(const Args& args, const TmaRing<D>& ring, const Tile& tile,
                                                  const typename Copies::Step& step, int k) {
         platform::mbarrier_expect(ring.weight_full(k), D::n_per_block * 2 * args.problem.tap_rows);

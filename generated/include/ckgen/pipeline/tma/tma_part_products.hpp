@@ -25,10 +25,11 @@ class PartProducts {
     static constexpr bool splits = !IsSame<Columns, PartsInStage>::value;
 
 public:
-    // `id` counts the threads of the warpgroup. The tiles of A and B begin at these bytes of a stage.
-    CKGEN_DEVICE PartProducts(const platform::Thread& thread, int id, int a_byte, int b_byte)
+    // `id` counts the threads of the warpgroup, whose block of 64 rows has this number.
+    template <class Args, class OutputTile>
+    CKGEN_DEVICE PartProducts(const platform::Thread& thread, const Args&, const OutputTile&, int, int id, int block)
         : thread_(thread), rows_(thread, platform::lds_start()), columns_(thread.thread_id() - 128), id_(id),
-          a_byte_(static_cast<uint32>(a_byte)), b_byte_(static_cast<uint32>(b_byte)) {}
+          a_byte_(static_cast<uint32>(block * 64 * 128)), b_byte_(D::m_per_block * 128) {}
 
     // acc += the products of the first Eights times eight positions of GEMM-K of the next k_tiles stages of the ring.
     template <int Eights>
@@ -37,7 +38,7 @@ public:
             return;
         if constexpr(splits)
             meet();  // no products read the buffers any more
-        uint32 buffer = TmaRing<D>::parts();
+        uint32 buffer = TmaRing<D>::buffers();
         uint32 fragments[Eights][4];
         load(fragments, ring, buffer);
         for(int k = 0; k < k_tiles; ++k) {
@@ -53,7 +54,7 @@ public:
             const uint32 empty = ring.empty();
             ring.next();
             if constexpr(splits)
-                buffer += buffer == TmaRing<D>::parts() + (D::part_buffers - 1) * buffer_bytes
+                buffer += buffer == TmaRing<D>::buffers() + (D::part_buffers - 1) * buffer_bytes
                               ? -(D::part_buffers - 1) * buffer_bytes
                               : buffer_bytes;
             if(k + 1 < k_tiles)

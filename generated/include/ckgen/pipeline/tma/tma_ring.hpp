@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/tma_ring.hpp. Do not edit; run: ckgen generate
 // Shared memory of the kernels of families wavelet_tma and stationary: the ring of stages, the stationary tiles of B or
-// the buffers of parts of B, and the barriers of both (pipeline/tma/tma_roles.hpp).
+// the buffers that threads fill, and the barriers of both (pipeline/tma/tma_roles.hpp).
 #pragma once
 
 #include "ckgen/conv/tile_schedule.hpp"
@@ -8,19 +8,21 @@
 
 namespace ckgen::pipeline {
 
-// In order of addresses: the stationary B or the buffers of parts of B, the stages, the barriers of the stages, the
+// In order of addresses: the stationary B or the buffers, the stages, the barriers of the stages, the
 // order barriers of the ping-pong consumers, the barriers of the stationary B, the epilogue's LDS. Swizzled tiles begin
 // at multiples of 1024.
 template <class D>
 struct TmaRing : StageRing {
-    static constexpr int weight_bytes = D::weight_rows * D::n_per_block * 2 + D::part_buffers * D::n_per_block * 256;
+    static constexpr int weight_bytes = D::weight_rows * D::n_per_block * 2 + D::part_buffers * D::n_per_block * 256 +
+                                        D::shift_buffers * D::m_per_block * 128;
 
     CKGEN_DEVICE explicit TmaRing(uint32 first_stage)
         : StageRing(first_stage, D::lds_stage_bytes, D::stages, first_stage + D::stages * D::lds_stage_bytes) {}
     static CKGEN_DEVICE TmaRing first() { return TmaRing(weight() + weight_bytes); }
 
-    // The first of D::part_buffers buffers of two K-major tiles of B (pipeline/tma/tma_part_products.hpp).
-    static CKGEN_DEVICE uint32 parts() { return weight(); }
+    // The first of D::part_buffers buffers of two K-major tiles of B (pipeline/tma/tma_part_products.hpp), or of
+    // D::shift_buffers buffers of A (pipeline/tma/shifted_products.hpp).
+    static CKGEN_DEVICE uint32 buffers() { return weight(); }
     static CKGEN_DEVICE uint32 weight() { return (platform::lds_start() + 1023u) & ~1023u; }
     // Byte of the workgroup's LDS where the epilogue's memory begins.
     static CKGEN_DEVICE int end_byte() {

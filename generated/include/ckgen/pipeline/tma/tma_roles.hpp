@@ -1,6 +1,6 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/tma_roles.hpp. Do not edit; run: ckgen generate
-// The kernels of families wavelet_tma and stationary of both operations: a load role of one warp fills a ring of stages
-// by TMA, and a math role of warpgroups multiplies from it by wgmma (pipeline/tma/tma_consumers.hpp). Workgroups are
+// The kernels of families wavelet_tma and stationary of both operations: a load role, mostly of one warp, fills a ring of
+// stages by TMA, and a math role of warpgroups multiplies from it by wgmma (pipeline/tma/tma_consumers.hpp). Workgroups are
 // persistent: each processes its units of a stream-K schedule in order. The ring continues from unit to unit, so that
 // neither role waits for the other's prologue or epilogue. After a barrier of the grid all workgroups add the partials
 // of the stream-K tiles (the fixup).
@@ -15,8 +15,8 @@
 //   steps(args), multiply<Steps>()        number of products of 32 bytes of GEMM-K per stage, and all of them
 //   Accumulator                           the rows and columns of a thread's results
 //   a_in_registers                        true if threads load A from the stage
-//   has_products, Products                true if Products multiplies the stages, instead of multiply(): WarpProducts
-//                                         or PartProducts
+//   has_products, Products                true if Products multiplies the stages, instead of multiply(): WarpProducts,
+//                                         PartProducts or ShiftedProducts
 // and in family stationary, where consecutive units share B,
 //   weight_tile_bytes(args)               bytes from one tile of B to the next
 #pragma once
@@ -38,8 +38,13 @@ template <class D>
 inline constexpr int tma_resident =
     2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * tma_registers<D> <= 65536 ? 2 : 1;
 
+// True if all four warps of the load role load: their threads arrive at a stage's full barrier by async_arrive(), one of
+// them also by mbarrier_expect(). Else one thread does the latter only.
+template <class LoadRole>
+inline constexpr bool loads_by_warpgroup = false;
+
 // Both roles wait for the previous kernel when they have computed their first unit's part of the work.
-// LoadRole: run(thread, args, ring), which one warp executes, and prefetch_maps(args), the maps of the first loads.
+// LoadRole: run(thread, args, ring), which one warp executes, or four, and prefetch_maps(args), the maps of the first loads.
 template <class D, class View, class LoadRole>
 struct TmaRoles {
     using Args = typename View::Args;
@@ -67,7 +72,7 @@ struct TmaRoles {
         if(id < 128) {
             if constexpr(moves_registers)
                 platform::setmaxnreg_dec<40>();
-            if(thread.uniform(id / 32) == 0)
+            if(loads_by_warpgroup<LoadRole> || thread.uniform(id / 32) == 0)
                 LoadRole::run(thread, args, ring);
             platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
             if(meets)
@@ -99,7 +104,7 @@ struct TmaRoles {
 
 private:
     static CKGEN_DEVICE void init_barriers(const TmaRing<D>& ring) {
-        ring.init(1, D::warpgroups / tma_consumers<D> * tma_releases<View>);
+        ring.init(loads_by_warpgroup<LoadRole> ? 129 : 1, D::warpgroups / tma_consumers<D> * tma_releases<View>);
         if constexpr(pingpong)
             for(int consumer = 0; consumer < tma_consumers<D>; ++consumer)
                 platform::mbarrier_init(ring.order(consumer), 1);

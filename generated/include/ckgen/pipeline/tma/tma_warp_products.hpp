@@ -9,9 +9,10 @@ namespace ckgen::pipeline {
 template <class D, class Products>
 class WarpProducts {
 public:
-    // `id` counts the threads of the warpgroup. The tiles of A and B begin at these bytes of a stage.
-    CKGEN_DEVICE WarpProducts(const platform::Thread& thread, int id, int a_byte, int b_byte)
-        : products_(thread, id), id_(id), a_byte_(static_cast<uint32>(a_byte)), b_byte_(static_cast<uint32>(b_byte)) {}
+    // As in PartProducts.
+    template <class Args, class Tile>
+    CKGEN_DEVICE WarpProducts(const platform::Thread& thread, const Args&, const Tile&, int, int id, int block)
+        : products_(thread, id), id_(id), a_byte_(static_cast<uint32>(block * 64 * 128)), b_byte_(D::m_per_block * 128) {}
 
     // acc += the products of the first Eights times eight positions of GEMM-K of the next k_tiles stages of the ring.
     // The operands of the next step are loaded before a step is multiplied, if registers are free for them.
