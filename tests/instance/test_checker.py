@@ -142,7 +142,13 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
         assert {rule.id for rule in (*own.rules, *own.arch_rules)} == wanted and own.families == (family,)
     of_tma = {rule.id for rule in RULES if FAMILIES["wavelet_tma"].has_rule(rule, BWD_WEIGHT)}
     of_tma_bwd_data = {rule.id for rule in (*tma_bwd_data.rules, *tma_bwd_data.arch_rules)}
-    assert of_tma_bwd_data ^ of_tma == {"tma-vectors", "tma-data-vectors", "tma-weight-tf32", "tma-exchange", "tma-shift"}
+    assert of_tma_bwd_data ^ of_tma == {
+        "tma-vectors",
+        "tma-data-vectors",
+        "tma-weight-tf32",
+        "tma-exchange",
+        "tma-shift",
+    }
     assert {rule.id for rule in (*stationary.rules, *stationary.arch_rules)} ^ of_tma_bwd_data == {
         "stationary-n",
         "tma-tf32",

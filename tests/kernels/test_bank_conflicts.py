@@ -103,7 +103,8 @@ def kinds(instances: Iterable[Instance]) -> dict[tuple[object, ...], list[Instan
     """Instances by the kernel and the kind of its stores."""
     found: dict[tuple[object, ...], list[Instance]] = {}
     for i in instances:
-        found.setdefault((i.operation, i.family, i.elem_bytes, i.exchange, i.channels_last, i.a_vector > 1), []).append(i)
+        kind = i.operation, i.family, i.elem_bytes, i.exchange, i.channels_last, i.a_vector > 1
+        found.setdefault(kind, []).append(i)
     return found
 
 

@@ -41,8 +41,8 @@ RULES: tuple[Rule, ...] = (
             " or (a_vector == 1 and c_vector == 1 and elem_bytes == 2 and not channels_last and weight_rows == 0))"
         ),
         sentence=(
-            "A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, A and"
-            " C with positions of 16 bits side by side"
+            "A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and"
+            " A and C with positions of 16 bits side by side"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help=(

@@ -168,9 +168,9 @@ bool TmaUnit::do_one() {
 }
 
 void TmaUnit::execute(const Copy& copy) {
-    const int64 bytes = copy.request.map == nullptr  ? load_run(copy)
-                        : copy.request.map->im2col ? load_im2col(copy)
-                                                   : load_tiled(copy);
+    const int64 bytes = copy.request.map == nullptr ? load_run(copy)
+                        : copy.request.map->im2col  ? load_im2col(copy)
+                                                    : load_tiled(copy);
     Mbarrier& barrier = mbarriers_[static_cast<size_t>(copy.mbarrier)];
     if(barrier.phase != copy.phase)
         group_.lds.fail("a copy issued at " + text(copy.request.site) + " counts on a phase of the " + name(barrier) +

@@ -33,9 +33,10 @@ std::string check_rows(const BwdDataTraits& t, const Problem& p) {
     for(const Tensor* tensor : {&p.in, &p.out})
         if(Pointwise(*tensor, tensor->lengths, p.ndim, t.order).stride > 1)
             return refuse("tma-limits", "positions are not side by side");
-    if(p.out.lengths[kChannels] > 1 && p.out.strides[kChannels] * t.k_per_block > INT_MAX / t.elem_bytes)
+    const int64 rows = 2 * t.k_per_block;  // more than those of a stage
+    if(p.out.lengths[kChannels] > 1 && p.out.strides[kChannels] > INT_MAX / (rows * t.elem_bytes))
         return refuse("tma-limits", "channels are " + number(p.out.strides[kChannels]) + " elements apart, " +
-                                        number(t.k_per_block) + " of them more than 2^31 bytes");
+                                        number(rows) + " of them more than 2^31 bytes");
     return check_planes(t, p.out);
 }
 

@@ -58,9 +58,8 @@ def random_problem(source: random.Random) -> ConvProblem:
     """One with at most four million products."""
     while True:
         edges = [source.randint(1, 24) for _ in range(source.choice((1, 2, 2, 2, 3)))]
-        found = pointwise(
-            source.randint(1, 12), source.randint(1, 150), source.randint(1, 150), *edges, groups=source.choice((1, 1, 2))
-        )
+        channels = source.randint(1, 150), source.randint(1, 150)
+        found = pointwise(source.randint(1, 12), *channels, *edges, groups=source.choice((1, 1, 2)))
         if found.elements("out") * found.c <= 4_000_000:
             return found
 
@@ -96,6 +95,9 @@ def test_gaps_between_positions_are_refused_and_those_between_channels_are_not(l
     described = CProblem.make(problem, LAYOUT, 1)
     described.set_strides("out", (1, 136 * 51, 51, 7, 1))
     assert library.check(DATA.name, described) is None
+    far = 1 << 24  # elements from one channel to the next
+    described.set_strides("out", (1, 136 * far, far, 7, 1))
+    assert "[tma-limits]" in str(library.check(DATA.name, described))
     described.set_strides("out", (1, 136 * 98, 98, 14, 2))
     assert any(rule in str(library.check(DATA.name, described)) for rule in ("[strides-layout]", "[tma-limits]"))
 

@@ -791,7 +791,7 @@ struct BwdDataTmaRules {
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, A and C with positions of 16 bits side by side");
+    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions of 16 bits side by side");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
@@ -836,7 +836,7 @@ struct BwdDataStationaryRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, A and C with positions of 16 bits side by side");
+    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions of 16 bits side by side");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2, "tma-tf32: families stationary and halo have elements of 16 bits");

@@ -126,9 +126,9 @@ private:
         const int left = (second ? second_positions_ : positions_) - in_image;
         const int column = line_columns * first + id_ / 32;
         const int64 step = 4 * args_.in.channel * static_cast<int64>(sizeof(In));
-        char* const target = args_.target + column * (step / 4) +
-                             (input_offset<D>(second ? next_image() : first_, args_.in) + in_image) *
-                                 static_cast<int64>(sizeof(In));
+        char* const target =
+            args_.target + column * (step / 4) +
+            (input_offset<D>(second ? next_image() : first_, args_.in) + in_image) * static_cast<int64>(sizeof(In));
         const bool begins = lane == 0 || position == split_;  // the part of the rows that is in the image
         if(reinterpret_cast<uintptr_t>(target) % 4 != 0)
             store_columns<Lines, true>(target, step, column, lane, left, begins);
@@ -155,8 +155,7 @@ private:
                 const bool there = column < columns_;
                 const auto high = static_cast<uint16>(words[j] >> 16);
                 if(there && pair)
-                    thread_.global_store(target + (Between ? 2 : 0),
-                                         Between ? uint32{high} | next[j] << 16 : words[j]);
+                    thread_.global_store(target + (Between ? 2 : 0), Between ? uint32{high} | next[j] << 16 : words[j]);
                 if(there && single && left > 0)
                     thread_.global_store(target, static_cast<uint16>(words[j]));
                 if(Between && there && left == 2)

@@ -83,19 +83,20 @@ CKGEN_DEVICE void bulk_load(uint32 target, const void* source, int bytes, uint32
         "l"(source), "r"(bytes), "r"(barrier)
         : "memory");
 }
-// Copies 16 bytes, of which those from number `bytes` on become zero, or all if not `there`. The copy is complete when a
-// later async_arrive() of this thread at the barrier is. PTX ISA 9.0, 9.7.9.25.3 (cp.async).
+// Copies 16 bytes, of which those from number `bytes` on become zero. The copy is complete when a later async_arrive()
+// of this thread at the barrier is. PTX ISA 9.0, 9.7.9.25.3 (cp.async).
 CKGEN_DEVICE void async_copy_slot(uint32 target, const void* source, int bytes, uint32) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes) : "memory");
 }
-CKGEN_DEVICE void async_copy_slot(uint32 target, const void* source, bool there, uint32) {
-    asm volatile("{\n.reg .pred ignored;\nsetp.eq.u32 ignored, %2, 0;\n"
-                 "cp.async.cg.shared.global [%0], [%1], 16, ignored;\n}" ::"r"(target),
-                 "l"(source), "r"(static_cast<int>(there))
+// The same for all 16 bytes, which become zero if not `copies`.
+CKGEN_DEVICE void async_copy_or_clear(uint32 target, const void* source, bool copies, uint32) {
+    asm volatile("{\n.reg .pred clears;\nsetp.eq.u32 clears, %2, 0;\n"
+                 "cp.async.cg.shared.global [%0], [%1], 16, clears;\n}" ::"r"(target),
+                 "l"(source), "r"(static_cast<int>(copies))
                  : "memory");
 }
-// Arrives when all earlier async_copy_slot() of this thread are complete. PTX ISA 9.0, 9.7.13.15.17
-// (cp.async.mbarrier.arrive).
+// Arrives when all earlier copies by async_copy_slot() and async_copy_or_clear() of this thread are complete. PTX
+// ISA 9.0, 9.7.13.15.17 (cp.async.mbarrier.arrive).
 CKGEN_DEVICE void async_arrive(uint32 barrier) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
 }

@@ -56,8 +56,9 @@ inline void bulk_load(uint32 target, const void* source, int bytes, uint32 barri
 inline void async_copy_slot(uint32 target, const void* source, int bytes, uint32 barrier, Site site = Site::here()) {
     start_tma({target, nullptr, barrier, {}, {}, site, static_cast<const char*>(source), bytes, true});
 }
-inline void async_copy_slot(uint32 target, const void* source, bool there, uint32 barrier, Site site = Site::here()) {
-    async_copy_slot(target, source, there ? 16 : 0, barrier, site);
+inline void async_copy_or_clear(uint32 target, const void* source, bool copies, uint32 barrier,
+                                Site site = Site::here()) {
+    async_copy_slot(target, source, copies ? 16 : 0, barrier, site);
 }
 // The copies count on the barrier themselves.
 inline void async_arrive(uint32 barrier, Site site = Site::here()) { mbarrier_arrive(barrier, site); }

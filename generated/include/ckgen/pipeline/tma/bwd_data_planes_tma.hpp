@@ -127,8 +127,7 @@ struct PlanesTmaBwdDataSizes {
 };
 
 template <class D>
-struct PlanesTmaBwdDataKernel
-    : TmaRoles<D, PlanesTmaBwdDataView<D>, BwdDataTmaLoadRole<D, PlanesTmaBwdDataCopies<D>>>,
-      PlanesTmaBwdDataSizes<D> {};
+struct PlanesTmaBwdDataKernel : TmaRoles<D, PlanesTmaBwdDataView<D>, BwdDataTmaLoadRole<D, PlanesTmaBwdDataCopies<D>>>,
+                                PlanesTmaBwdDataSizes<D> {};
 
 }  // namespace ckgen::pipeline

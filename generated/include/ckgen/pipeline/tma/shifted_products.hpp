@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/shifted_products.hpp. Do not edit; run: ckgen generate
-// The products of stages whose A are rows of positions that begin anywhere in memory. Bulk copies bring whole slots of
+// The products of stages whose A are rows of positions that begin anywhere in memory. Copies bring whole slots of
 // 16 bytes, so that a row begins at any element of its first slot. Threads shift the rows into a buffer, an MN-major
 // tile of wgmma, while the products of the stage before run.
 #pragma once
@@ -37,7 +37,8 @@ public:
         halves_ = (args.out_k_bytes % 8 | args.out_image_bytes % 8 | args.out_group_bytes % 8) == 0;
     }
 
-    // Shifts the channel's slots from byte `from` of LDS, where the block of the stage begins, to the tile at byte `to`.
+    // Shifts the channel's slots from byte `from` of LDS, where the block of the stage begins, to the tile at byte
+    // `to`.
     CKGEN_DEVICE void move(const platform::Thread& thread, int from, int to) const {
         uint32 words[(own + 1) * 4];
         CKGEN_UNROLL

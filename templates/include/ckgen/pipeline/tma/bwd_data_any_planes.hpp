@@ -28,14 +28,15 @@ struct AnyPlanesBwdDataCopies : PlanesTmaBwdDataCopies<D, AnyPlanesBwdDataArgs<D
     static constexpr int channels_at_once = 128 / ShiftedRows::slots;
     static constexpr int passes = ceil_div(D::k_per_block, channels_at_once);
 
-    // What a thread copies: a slot of every channels_at_once-th output channel, for each block of 64 rows of the product.
+    // What a thread copies: a slot of every channels_at_once-th output channel, for each block of 64 rows of the
+    // product.
     struct Rows {
-        int channel;                        // the first of a stage
-        uint32 target;                      // byte of the stage
-        const char* source[Base::blocks];   // of the output's channel 0, in the image that the slot belongs to
+        int channel;                         // the first of a stage
+        uint32 target;                       // byte of the stage
+        const char* source[Base::blocks];    // of the output's channel 0, in the image that the slot belongs to
         int32 offset[passes][Base::blocks];  // from there to the slot: a channel's row begins anywhere in its first one
-        uint32 copied = 0;                  // a bit for each of these slots that has positions of the image
-        bool ends = false;                  // true if a slot may reach past the output's end
+        uint32 copied = 0;                   // a bit for each of these slots that has positions of the image
+        bool ends = false;                   // true if a slot may reach past the output's end
 
         CKGEN_DEVICE Rows(const platform::Thread& thread, const Args& args, const Tile& tile) {
             const auto& p = args.problem;
@@ -51,8 +52,8 @@ struct AnyPlanesBwdDataCopies : PlanesTmaBwdDataCopies<D, AnyPlanesBwdDataArgs<D
                 const int image = block.image + (second ? 1 : 0);
                 const int slot_byte = (second ? slot - block.split / 8 : slot) * 16;
                 const int bytes = 2 * (second ? block.second_positions(p) : block.first_positions(p));
-                const int64 begin = tile.group * p.out_group_bytes + image * p.out_image_bytes +
-                                    (second ? 0 : block.position * 2);
+                const int64 begin =
+                    tile.group * p.out_group_bytes + image * p.out_image_bytes + (second ? 0 : block.position * 2);
                 const int64 aligned = begin / 16 * 16;
                 source[i] = p.out + aligned;
                 CKGEN_UNROLL
@@ -74,8 +75,8 @@ struct AnyPlanesBwdDataCopies : PlanesTmaBwdDataCopies<D, AnyPlanesBwdDataArgs<D
                                        const Rows& rows, const Step& step) {
         if(leader) {
             platform::mbarrier_expect(ring.full(), D::n_per_block * Base::elem_bytes * args.problem.tap_rows);
-            Base::template copy_weight<D::k_per_block>(
-                args, ring.data() + Base::blocks * ShiftedRows::block_bytes, ring.full(), tile, step);
+            Base::template copy_weight<D::k_per_block>(args, ring.data() + Base::blocks * ShiftedRows::block_bytes,
+                                                       ring.full(), tile, step);
         }
         if(rows.ends)
             copy_rows<true>(args, ring, rows, step.channel);
@@ -107,7 +108,7 @@ private:
                         platform::async_copy_slot(target, from, end - from < 16 ? static_cast<int>(end - from) : 16,
                                                   ring.full());
                     else
-                        platform::async_copy_slot(target, from, there, ring.full());
+                        platform::async_copy_or_clear(target, from, there, ring.full());
                 }
             }
     }
@@ -125,8 +126,7 @@ struct AnyPlanesBwdDataView : BwdDataTmaView<D, AnyPlanesBwdDataArgs<D>, epilogu
 };
 
 template <class D>
-struct AnyPlanesBwdDataKernel
-    : TmaRoles<D, AnyPlanesBwdDataView<D>, BwdDataTmaLoadRole<D, AnyPlanesBwdDataCopies<D>>>,
-      PlanesTmaBwdDataSizes<D> {};
+struct AnyPlanesBwdDataKernel : TmaRoles<D, AnyPlanesBwdDataView<D>, BwdDataTmaLoadRole<D, AnyPlanesBwdDataCopies<D>>>,
+                                PlanesTmaBwdDataSizes<D> {};
 
 }  // namespace ckgen::pipeline

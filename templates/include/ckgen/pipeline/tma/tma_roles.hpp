@@ -1,8 +1,8 @@
-// The kernels of families wavelet_tma and stationary of both operations: a load role, mostly of one warp, fills a ring of
-// stages by TMA, and a math role of warpgroups multiplies from it by wgmma (pipeline/tma/tma_consumers.hpp). Workgroups are
-// persistent: each processes its units of a stream-K schedule in order. The ring continues from unit to unit, so that
-// neither role waits for the other's prologue or epilogue. After a barrier of the grid all workgroups add the partials
-// of the stream-K tiles (the fixup).
+// The kernels of families wavelet_tma and stationary of both operations: a load role, mostly of one warp, fills a ring
+// of stages by TMA, and a math role of warpgroups multiplies from it by wgmma (pipeline/tma/tma_consumers.hpp).
+// Workgroups are persistent: each processes its units of a stream-K schedule in order. The ring continues from unit to
+// unit, so that neither role waits for the other's prologue or epilogue. After a barrier of the grid all workgroups add
+// the partials of the stream-K tiles (the fixup).
 //
 // A View describes an operation:
 //   Args, Tile (m_first, k_tiles), Store  the kernel's argument, a unit's part of the work, the epilogue
@@ -37,13 +37,14 @@ template <class D>
 inline constexpr int tma_resident =
     2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * tma_registers<D> <= 65536 ? 2 : 1;
 
-// True if all four warps of the load role load: their threads arrive at a stage's full barrier by async_arrive(), one of
-// them also by mbarrier_expect(). Else one thread does the latter only.
+// True if all four warps of the load role load: their threads arrive at a stage's full barrier by async_arrive(), one
+// of them also by mbarrier_expect(). Else one thread does the latter only.
 template <class LoadRole>
 inline constexpr bool loads_by_warpgroup = false;
 
 // Both roles wait for the previous kernel when they have computed their first unit's part of the work.
-// LoadRole: run(thread, args, ring), which one warp executes, or four, and prefetch_maps(args), the maps of the first loads.
+// LoadRole: run(thread, args, ring), which one warp executes, or four, and prefetch_maps(args), the maps of the first
+// loads.
 template <class D, class View, class LoadRole>
 struct TmaRoles {
     using Args = typename View::Args;

@@ -11,7 +11,8 @@ public:
     // As in PartProducts.
     template <class Args, class Tile>
     CKGEN_DEVICE WarpProducts(const platform::Thread& thread, const Args&, const Tile&, int, int id, int block)
-        : products_(thread, id), id_(id), a_byte_(static_cast<uint32>(block * 64 * 128)), b_byte_(D::m_per_block * 128) {}
+        : products_(thread, id), id_(id), a_byte_(static_cast<uint32>(block * 64 * 128)),
+          b_byte_(D::m_per_block * 128) {}
 
     // acc += the products of the first Eights times eight positions of GEMM-K of the next k_tiles stages of the ring.
     // The operands of the next step are loaded before a step is multiplied, if registers are free for them.
