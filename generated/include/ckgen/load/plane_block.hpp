@@ -1,5 +1,5 @@
 // Copied by ckgen from templates/include/ckgen/load/plane_block.hpp. Do not edit; run: ckgen generate
-// Where neighbouring rows of a tile of backward data are, if rows are the positions of images one after the other.
+// Neighbouring rows of a tile of backward data whose rows are the positions of images, one image after the other.
 #pragma once
 
 #include "ckgen/load/bwd_data_view.hpp"

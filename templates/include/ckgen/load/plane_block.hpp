@@ -1,4 +1,4 @@
-// Where neighbouring rows of a tile of backward data are, if rows are the positions of images one after the other.
+// Neighbouring rows of a tile of backward data whose rows are the positions of images, one image after the other.
 #pragma once
 
 #include "ckgen/load/bwd_data_view.hpp"
