@@ -83,7 +83,7 @@ CKGEN_DEVICE void bulk_load(uint32 target, const void* source, int bytes, uint32
         "l"(source), "r"(bytes), "r"(barrier)
         : "memory");
 }
-// Copies 16 bytes, of which those from number `bytes` on become zero. The copy is complete when a later async_arrive()
+// Copies the first `bytes` of 16 bytes; the others become zero. The copy is complete when a later async_arrive()
 // of this thread at the barrier is. PTX ISA 9.0, 9.7.9.25.3 (cp.async).
 CKGEN_DEVICE void async_copy_slot(uint32 target, const void* source, int bytes, uint32) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes) : "memory");

@@ -28,7 +28,7 @@ struct AnyPlanesBwdDataCopies : PlanesTmaBwdDataCopies<D, AnyPlanesBwdDataArgs<D
     static constexpr int channels_at_once = 128 / ShiftedRows::slots;
     static constexpr int passes = ceil_div(D::k_per_block, channels_at_once);
 
-    // What a thread copies: a slot of every channels_at_once-th output channel, for each block of 64 rows of the
+    // A thread copies a slot of every channels_at_once-th output channel, for each block of 64 rows of the
     // product.
     struct Rows {
         int channel;                         // the first of a stage
