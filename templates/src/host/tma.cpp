@@ -126,13 +126,10 @@ void TmaUnit::start(int id, const TmaRequest& request) {
                  lds.said(access));
     copies_.push_back({request, index, barrier.phase, lds.clocks.snapshot(id)});
     if(request.map == nullptr) {
-        const bool size = request.slot ? request.bytes <= 16 : request.bytes % 16 == 0 && request.bytes > 0;
-        if(request.target % 16 != 0 || reinterpret_cast<std::uintptr_t>(request.source) % 16 != 0 || !size)
-            lds.fail("a copy of " + std::to_string(request.bytes) + " bytes to address " +
-                     std::to_string(request.target) + ", where size and addresses must be multiples of 16, " +
-                     lds.said(access));
-        if(request.slot)
-            mbarriers_[static_cast<size_t>(index)].bytes += 16;
+        if(request.target % 16 != 0 || reinterpret_cast<std::uintptr_t>(request.source) % 16 != 0)
+            lds.fail("a copy to address " + std::to_string(request.target) +
+                     ", which and whose source must be multiples of 16, " + lds.said(access));
+        mbarriers_[static_cast<size_t>(index)].bytes += 16;
         return;
     }
     const TensorMap& map = *request.map;
@@ -167,7 +164,7 @@ bool TmaUnit::do_one() {
 }
 
 void TmaUnit::execute(const Copy& copy) {
-    const int64 bytes = copy.request.map == nullptr ? load_run(copy)
+    const int64 bytes = copy.request.map == nullptr ? load_slot(copy)
                         : copy.request.map->im2col  ? load_im2col(copy)
                                                     : load_tiled(copy);
     Mbarrier& barrier = mbarriers_[static_cast<size_t>(copy.mbarrier)];
@@ -178,15 +175,14 @@ void TmaUnit::execute(const Copy& copy) {
     try_complete(copy.mbarrier);
 }
 
-int64 TmaUnit::load_run(const Copy& copy) {
+int64 TmaUnit::load_slot(const Copy& copy) {
     const TmaRequest& request = copy.request;
     if(request.bytes > 0 && !group_.reaches(request.source, request.bytes, false))
         group_.out_of_bounds("a copy", request.source, request.bytes, false, request.site);
     row_.assign(request.source, request.source + request.bytes);
-    if(request.slot)
-        row_.resize(16);
+    row_.resize(16);
     put_row(copy, request.target, false);
-    return static_cast<int64>(row_.size());
+    return 16;
 }
 
 int64 TmaUnit::load_tiled(const Copy& copy) {

@@ -33,14 +33,13 @@ void mbarrier_wait(uint32 barrier, int parity, Site site = Site::here());
 
 struct TmaRequest {
     uint32 target;
-    const TensorMap* map;  // null: `bytes` bytes from `source` on
+    const TensorMap* map;  // null: a slot of 16 bytes, the first `bytes` from `source` on, and zeros
     uint32 barrier;
     int position[5];
     int tap[3];
     Site site;
     const char* source = nullptr;
     int bytes = 0;
-    bool slot = false;  // of 16 bytes, of which the rest becomes zero
 };
 void start_tma(const TmaRequest& request);
 
@@ -51,11 +50,8 @@ inline void tma_load_nd(uint32 target, const TensorMap& map, uint32 barrier, int
                         int image, Site site = Site::here()) {
     start_tma({target, &map, barrier, {channel, column, row, image}, {}, site});
 }
-inline void bulk_load(uint32 target, const void* source, int bytes, uint32 barrier, Site site = Site::here()) {
-    start_tma({target, nullptr, barrier, {}, {}, site, static_cast<const char*>(source), bytes});
-}
 inline void async_copy_slot(uint32 target, const void* source, int bytes, uint32 barrier, Site site = Site::here()) {
-    start_tma({target, nullptr, barrier, {}, {}, site, static_cast<const char*>(source), bytes, true});
+    start_tma({target, nullptr, barrier, {}, {}, site, static_cast<const char*>(source), bytes});
 }
 inline void async_copy_or_clear(uint32 target, const void* source, bool copies, uint32 barrier,
                                 Site site = Site::here()) {

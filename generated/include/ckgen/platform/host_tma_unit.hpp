@@ -59,7 +59,7 @@ private:
     void arrived(int id, Mbarrier& barrier, Site site);
     void try_complete(int index);
     void execute(const Copy& copy);
-    int64 load_run(const Copy& copy);
+    int64 load_slot(const Copy& copy);
     int64 load_tiled(const Copy& copy);
     int64 load_im2col(const Copy& copy);
     // Copies one run of channels at a position; zeros outside the tensor.
