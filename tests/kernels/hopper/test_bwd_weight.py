@@ -679,7 +679,7 @@ F32_BUGS = {
         "tma_part_products.hpp",
         "buffer += buffer == TmaRing<D>::buffers() + (D::part_buffers - 1) * buffer_bytes\n"
         "                              ? -(D::part_buffers - 1) * buffer_bytes",
-        "buffer += buffer == TmaRing<D>::parts() + buffer_bytes\n                              ? -buffer_bytes",
+        "buffer += buffer == TmaRing<D>::buffers() + buffer_bytes\n                              ? -buffer_bytes",
         ("part_columns.hpp",),
         TMA_STEPS,
     ),

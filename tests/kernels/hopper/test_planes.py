@@ -166,7 +166,7 @@ DATA_BUGS = {
     "positions-past-the-image": Bug(
         "plane_block.hpp",
         "image < args.images ? args.positions - position : 0",
-        "image < args.images ? rows : 0",
+        "image < args.images ? args.positions : 0",
         (),
         STEPS,
     ),

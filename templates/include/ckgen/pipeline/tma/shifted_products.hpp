@@ -67,20 +67,23 @@ private:
     // The 16 bytes from byte `begin` of eight words on: an even number below 16, with Halves 0 or 8.
     template <bool Halves>
     static CKGEN_DEVICE Vec<uint32, 4> shifted(const uint32* words, int begin) {
-        uint32 by_two[6], by_one[5];
+        uint32 by_two[6];
         CKGEN_UNROLL
         for(int i = 0; i < 6; ++i)
             by_two[i] = (begin & 8) != 0 ? words[i + 2] : words[i];
-        if constexpr(Halves)
+        if constexpr(Halves) {
             return {by_two[0], by_two[1], by_two[2], by_two[3]};
-        CKGEN_UNROLL
-        for(int i = 0; i < 5; ++i)
-            by_one[i] = (begin & 4) != 0 ? by_two[i + 1] : by_two[i];
-        Vec<uint32, 4> result{};
-        CKGEN_UNROLL
-        for(int i = 0; i < 4; ++i)
-            result[i] = static_cast<uint32>((uint64{by_one[i + 1]} << 32 | by_one[i]) >> (begin & 2) * 8);
-        return result;
+        } else {
+            uint32 by_one[5];
+            CKGEN_UNROLL
+            for(int i = 0; i < 5; ++i)
+                by_one[i] = (begin & 4) != 0 ? by_two[i + 1] : by_two[i];
+            Vec<uint32, 4> result{};
+            CKGEN_UNROLL
+            for(int i = 0; i < 4; ++i)
+                result[i] = static_cast<uint32>((uint64{by_one[i + 1]} << 32 | by_one[i]) >> (begin & 2) * 8);
+            return result;
+        }
     }
 
     int channel_, slot_;  // of the stage's
