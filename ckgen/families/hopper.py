@@ -43,7 +43,6 @@ F32_PACE = 4.1
 F32_NARROW = 1.25  # times that with 64 columns: as much work beside half the products
 F32_SPLITS = 1.15  # where threads also write the parts of B
 F32_ALONE = 1.3  # by a single warpgroup
-SLOT_BYTES = 144  # of 64 positions of a row that begins anywhere in its first 16 bytes
 SWIZZLE_BYTES = 1024  # a swizzled TMA tile begins at a multiple of 8 rows of 128 bytes
 STAGE_BARRIER_BYTES = 16  # two mbarriers of 8 bytes per stage: full and empty
 WEIGHT_ELEMENTS = 64 * 1024  # of a stationary B: 128 KiB
@@ -87,7 +86,8 @@ _VALUES = (
         "lds_stage_bytes",
         "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of each part of B.",
         "(m_per_block + (0 if weight_rows > 0 else n_per_block * weight_parts)) * k_per_block * elem_bytes"
-        f" + (m_per_block * {SLOT_BYTES - 128} if shift_buffers > 0 else 0)",
+        # A row of 64 positions that begins anywhere in its first 16 bytes has 16 bytes more.
+        f" + (m_per_block * {COPY_BYTES} if shift_buffers > 0 else 0)",
     ),
     WAVE,
     Value("warpgroups", "Warpgroups of 128 threads that do the matrix work.", "math_waves // 2"),

@@ -74,7 +74,7 @@ class Table:
 
 def table_text(table: Table) -> str:
     """The text of a table's file. Names are in a separate list; rows refer to them by index."""
-    encode = json.JSONEncoder().encode
+    encode, compact = json.JSONEncoder().encode, json.JSONEncoder(separators=(",", ":")).encode
     names = sorted({c.name for row in table.rows for c in row.candidates})
     head: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "operation": table.operation, "arch": table.arch}
     head["predicted"] = table.predicted
@@ -83,7 +83,7 @@ def table_text(table: Table) -> str:
     origin = (f"{encode(key)}: {encode(value)}" for key, value in asdict(table.origin).items())
     lines.append('"origin": {\n' + ",\n".join(origin) + "\n}")
     lines.append('"instances": [\n' + ",\n".join(map(encode, names)) + "\n]")
-    lines.append('"rows": [\n' + ",\n".join(encode(_row(row, names)) for row in table.rows) + "\n]")
+    lines.append('"rows": [\n' + ",\n".join(compact(_row(row, names)) for row in table.rows) + "\n]")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
