@@ -43,6 +43,16 @@ COL2IM_RULES: tuple[Rule, ...] = (
         blame=("vector", "layout"),
     ),
     Rule(
+        id="col2im-n",
+        scope="tile",
+        condition="n_per_block != 160",
+        sentence="n_per_block is 64, 128, 192 or 256",
+        message="n_per_block is {n_per_block}",
+        help="use 64, 128, 192 or 256",
+        reason="The weight's copy has whole boxes of 64 columns.",
+        blame=("tile",),
+    ),
+    Rule(
         id="col2im-waves",
         scope="tile",
         condition="m_per_xdl == 64 and math_waves * 32 == m_per_block",

@@ -52,6 +52,7 @@ MOST_SUB_GEMMS = 8  # tensor maps of the output among a kernel's arguments
 BLOCK_COLUMNS = 8  # neighbouring columns that a warpgroup stores together
 COPY_STEP_BYTES = 32  # of output channels, which backward data multiplies per step
 ROW_BYTES = 128  # of a swizzled row
+BOX_COLUMNS = 64  # of B, or a fraction of these
 # Limits by ndim of a box's corner outside the image and of a tap's offset: CUDA driver API, cuTensorMapEncodeIm2col.
 CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
 
@@ -83,9 +84,14 @@ _VALUES = (
         f"(stages * (lds_stage_bytes + {STAGE_BARRIER_BYTES}) + lds_beside_stages + 15) // 16 * 16",
     ),
     Value(
+        "box_columns",
+        f"Columns of B in LDS, whose copies have {BOX_COLUMNS} each.",
+        f"(n_per_block + {BOX_COLUMNS - 1}) // {BOX_COLUMNS} * {BOX_COLUMNS}",
+    ),
+    Value(
         "lds_stage_bytes",
         "Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of each part of B.",
-        "(m_per_block + (0 if weight_rows > 0 else n_per_block * weight_parts)) * k_per_block * elem_bytes"
+        "(m_per_block + (0 if weight_rows > 0 else box_columns * weight_parts)) * k_per_block * elem_bytes"
         # A row of 64 positions that begins anywhere in its first 16 bytes has 16 bytes more.
         f" + (m_per_block * {COPY_BYTES} if shift_buffers > 0 else 0)",
     ),
@@ -171,7 +177,7 @@ class Hopper(BulkCopy):
 
     def aligns_weight(self, instance: Fields, problem: ConvProblem) -> bool:
         """The rule of gains_by_aligned_weight() in ckgen/conv/weight_copy_args.hpp, which has the reasons."""
-        copies = instance.b_tensor == "wei" and instance.elem_bytes == 2 and instance.channels_last
+        copies = instance.b_tensor == "wei" and instance.elem_bytes == 2
         if not copies or self.kept_rows(instance) > 0 or self.sums_columns:
             return False
         row = problem.c * instance.elem_bytes

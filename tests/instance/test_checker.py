@@ -155,10 +155,13 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
         "tma-f32",
         "tma-exchange",
         "tma-shift",
+        "tma-half-box",
     }
     assert {rule.id for rule in (*col2im.rules, *col2im.arch_rules)} ^ of_tma_bwd_data == {
         "col2im-vectors",
+        "col2im-n",
         "col2im-waves",
+        "tma-half-box",
         "tma-data-vectors",
         "tma-exchange",
         "tma-shift",

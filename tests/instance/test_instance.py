@@ -161,6 +161,7 @@ def test_derived_values_of_hoppers_wavelet() -> None:
         "elem_bytes": 2,
         "c_bytes": 2,
         "block_size": 256,
+        "box_columns": 256,
         "launch_threads": 384,
         "acc_registers": 128,
         "lds_stage_bytes": 49152,

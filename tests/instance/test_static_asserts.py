@@ -31,11 +31,13 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "atom/wgmma.hpp": {
         # wavelet_tma and stationary: n_per_block; halo: three taps of 64 channels, or of 32 and of 8.
-        "N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n", "halo-tile"),
-        "N == 64 || N == 128 || N == 192 || N == 256": ("tma-n", "stationary-n"),
+        "N == 24 || N == 64 || N == 96 || N == 128 || N == 160 || N == 192 || N == 256": (
+            *("tma-n", "stationary-n", "halo-tile"),
+        ),
+        "N == 64 || N == 128 || N == 192 || N == 256": ("tma-n", "tma-half-box", "stationary-n"),
         "!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k)": (*("tma-tf32", "tma-weight-tf32"),),
     },
-    "atom/warp_tile.hpp": {"N == 64 || N == 128 || N == 256": ("tma-n", "tma-weight-tf32")},
+    "atom/warp_tile.hpp": {"N == 64 || N == 128 || N == 256": ("tma-n", "tma-half-box", "tma-weight-tf32")},
     "atom/part_columns.hpp": {
         "N * 8 % Threads == 0": ("tma-n", "tma-f32", "tma-waves"),
         "Threads % N == 0 && 8 % step == 0": ("tma-n", "tma-f32", "tma-waves"),

@@ -154,24 +154,43 @@ RULES: tuple[Rule, ...] = (
         id="tma-tile",
         scope="tile",
         condition=(
-            "(m_per_block == 64 or m_per_block == 128 or m_per_block == 192)"
-            " and (m_per_xdl == 64 or (m_per_xdl == 128 and m_per_block == 128))"
+            "((m_per_block == 64 or m_per_block == 128 or m_per_block == 192) and m_per_xdl == 64)"
+            " or ((m_per_block == 128 or (m_per_block == 256 and elem_bytes == 2)) and m_per_xdl == 128)"
         ),
-        sentence="m_per_block is 64, 128 or 192; a warpgroup has 64 of its rows, or all of 128",
+        sentence=(
+            "m_per_block is 64, 128 or 192, of which a warpgroup has 64 rows; or 128, or 256 of 16 bits, of which it"
+            " has 128"
+        ),
         message="m_per_block is {m_per_block}, m_per_xdl {m_per_xdl}",
-        help="use m_per_block 64, 128 or 192 and leave m_per_xdl out",
+        help="use m_per_block 64, 128 or 192 and leave m_per_xdl out, or 256 with m_per_xdl 128",
         reason="wgmma computes 64 rows per warpgroup; with more than three, each warpgroup has too few registers.",
         blame=("tile", "m_per_xdl"),
     ),
     Rule(
         id="tma-n",
         scope="tile",
-        condition="n_per_block == 64 or n_per_block == 128 or n_per_block == 192 or n_per_block == 256",
-        sentence="n_per_block is 64, 128, 192 or 256",
+        condition=(
+            "n_per_block == 64 or n_per_block == 128 or n_per_block == 160 or n_per_block == 192 or n_per_block == 256"
+        ),
+        sentence="n_per_block is 64, 128, 160, 192 or 256",
         message="n_per_block is {n_per_block}",
-        help="use 64, 128, 192 or 256",
+        help="use 64, 128, 160, 192 or 256",
         reason="B is copied in boxes of 64 channels, and one wgmma takes at most 256 columns.",
         blame=("tile",),
+    ),
+    Rule(
+        id="tma-half-box",
+        scope="tile",
+        condition=(
+            "n_per_block != 160 or (elem_bytes == 2 and shift_buffers == 0 and a_k_major != c_m_major"
+            " and b_k_major == 0)"
+        ),
+        sentence="160 columns are for backward data of 16 bits whose A has whole vectors",
+        message="n_per_block is {n_per_block} for {dtype} with a vector of {a_vector} for A",
+        help="use n_per_block 128 or 192",
+        reason="160 channels of the weight are two boxes of a copy and half of another; elsewhere all boxes are whole.",
+        blame=("tile", "dtype", "vector"),
+        only=("wavelet_tma",),
     ),
     Rule(
         id="stationary-n",

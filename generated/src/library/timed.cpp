@@ -82,7 +82,7 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.passes = real(passes(i, own, p));
     const int64 out = is_copied(i.out_unit, p.groups * p.k) ? p.elements(TensorName::out) : 0;
     const bool aligns =
-        i.wei_unit > 0 && i.elem_bytes == 2 && i.weight_rows == 0 && last_of(i.layout) == 'K' &&
+        i.wei_unit > 0 && i.elem_bytes == 2 && i.weight_rows == 0 &&
         conv::gains_by_aligned_weight(p.groups, p.k, p.c, p.taps(), p.output_positions(), i.tile_rows, i.elem_bytes);
     const int64 wei = aligns || is_copied(i.wei_unit, p.c) ? p.elements(TensorName::wei) : 0;
     n.b_lines = aligns ? 0. : n.b_lines;

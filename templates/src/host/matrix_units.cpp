@@ -79,12 +79,13 @@ void MatrixUnits::read(int first, uint64 descriptor, int columns, uint16* elemen
                  " is not in 128-byte swizzle from a multiple of 1024, at " + text(site));
     const Access access = by_unit(first, site);
     for(int k = 0; k < 16; ++k)
-        for(int block = 0; block < columns / 64; ++block) {
-            const uint32 row = start + static_cast<uint32>(block) * block_bytes +
+        for(int first_column = 0; first_column < columns; first_column += 64) {
+            const uint32 row = start + static_cast<uint32>(first_column / 64) * block_bytes +
                                static_cast<uint32>(k / 8) * stride_bytes + static_cast<uint32>(k % 8) * 128;
             const char* bytes = lds.access(access, static_cast<int>(row - lds_start()), 128, false);
-            for(uint32 chunk = 0; chunk < 8; ++chunk)
-                std::memcpy(elements + k * columns + block * 64 + static_cast<int>(chunk) * 8,
+            const auto chunks = static_cast<uint32>(std::min(columns - first_column, 64) / 8);
+            for(uint32 chunk = 0; chunk < chunks; ++chunk)
+                std::memcpy(elements + k * columns + first_column + static_cast<int>(chunk) * 8,
                             bytes + ((chunk ^ (row >> 7 & 7)) * 16), 16);
         }
 }

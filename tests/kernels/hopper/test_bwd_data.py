@@ -33,6 +33,12 @@ TMA = Instance(
 PINGPONG = replace(TMA, m_per_xdl=128)  # two ping-pong consumers
 WIDE = replace(TMA, m_per_block=64, n_per_block=256, stages=4, dtype="bf16")
 SMALL = replace(TMA, m_per_block=64, n_per_block=64, math_waves=2)
+# 160 columns: two boxes of the weight and a half. The two warpgroups have 128 rows each, or a tile each.
+HALF_BOX = replace(TMA, m_per_block=256, n_per_block=160, m_per_xdl=128, stages=3)
+HALF_BOX_PINGPONG = replace(PINGPONG, n_per_block=160, stages=4, dtype="bf16")
+HALF_BOX_BILINEAR = replace(TMA, n_per_block=160, stages=4, function="Bilinear")
+HALF_BOX_ODD = replace(HALF_BOX, c_vector=1, dtype="bf16")
+HALF_BOXES = (HALF_BOX, HALF_BOX_PINGPONG, HALF_BOX_BILINEAR, HALF_BOX_ODD)
 RESIDUAL = replace(SMALL, function="AddResidual")
 BILINEAR = replace(PINGPONG, function="Bilinear", dtype="bf16")
 STATIONARY = replace(PINGPONG, family="stationary", stages=4)
@@ -78,8 +84,9 @@ ODD_3D = replace(TMA_3D, c_vector=1)
 ODD_TF32 = replace(TF32, c_vector=1)
 ODD_TF32_WIDE = replace(TF32_WIDE, c_vector=1)
 ODD_F32 = replace(F32_COPIED, c_vector=1)
-ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE, ODD_F32)
-ALL = (TMA, PINGPONG, WIDE, SMALL, RESIDUAL, BILINEAR, *STATIONARIES, TMA_1D, TMA_3D, *WORDS, *ODDS)
+ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE, ODD_F32, HALF_BOX_ODD)
+PLAIN = (TMA, PINGPONG, WIDE, SMALL, HALF_BOX, HALF_BOX_PINGPONG, TMA_1D, TMA_3D)
+ALL = (*PLAIN, RESIDUAL, BILINEAR, HALF_BOX_BILINEAR, *STATIONARIES, *WORDS, *ODDS)
 
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),
@@ -91,6 +98,7 @@ PROBLEMS = {
     "without taps": make_problem(batch=2, k=64, c=64, filter=[1, 1], input=[11, 12], stride=2),
     "dilation": make_problem(batch=2, k=8, c=64, filter=[3, 3], input=[12, 9], dilation=[2, 3], pad=[2, 3]),
     "gcd": make_problem(batch=2, k=24, c=8, filter=[3, 2], input=[13, 9], stride=[4, 2], dilation=2, pad=[2, 3]),
+    "half boxes": make_problem(batch=3, k=72, c=328, filter=[1, 3], input=[9, 11], stride=[2, 1]),
     "tiny": make_problem(batch=1, k=5, c=64, filter=[3, 3], input=[1, 2], pad=1),
     "point": make_problem(batch=1, k=1, c=8, filter=[1, 1], input=[1, 1]),
     "1d": make_problem(groups=2, batch=3, k=32, c=64, filter=[3], input=[50], stride=2, dilation=2, pad=2),
@@ -386,6 +394,36 @@ BUGS = {
         STEPS,
     ),
 }
+
+
+HALF_BOX_BUGS = {
+    "half-a-box-is-not-copied": Bug(
+        "bwd_data_wavelet_tma.hpp",
+        "weight_boxes = ceil_div(conv::kTileChannels<D>, box_channels);",
+        "weight_boxes = conv::kTileChannels<D> / box_channels;",
+        ("LDS read of bytes that nobody wrote", "bwd_data_wavelet_tma.hpp"),
+        PROBLEMS["half boxes"],
+    ),
+    "half-a-line-of-other-columns": Bug(
+        "tma_consumers.hpp",
+        "last[i - lines * line] = acc[Block][i];",
+        "last[i - lines * line] = acc[Block][i - line];",
+        (),
+        PROBLEMS["half boxes"],
+    ),
+    "warpgroups-with-the-same-rows": Bug(
+        "tma_consumers.hpp",
+        "first_block_(warpgroup / consumers * own_blocks)",
+        "first_block_(warpgroup / consumers)",
+        (),
+        make_problem(batch=3, k=72, c=160, filter=[1, 1], input=[9, 11]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", every_third(HALF_BOX_BUGS))
+def test_planted_bug_of_half_boxes_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(HALF_BOX_BUGS[name], HALF_BOX, run_instance, tmp_path)
 
 
 @pytest.mark.parametrize("name", every_third(BUGS))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ckgen.conv.problem import make_problem
+from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library
@@ -25,6 +26,7 @@ LAYOUT, DATA_LAYOUT = "NGCHW/GKCYX/NGKHW", "NGKHW/GKCYX/NGCHW"
 WEIGHT = Instance("wavelet_tma", LAYOUT, "f16", POINTWISE, 128, 128, 64, 64, 2, 4, 8, 8, 8, 6, archs=("sm_90a",))
 WEIGHT_SMALL = replace(WEIGHT, m_per_block=64, n_per_block=64, math_waves=2, dtype="bf16_f32_bf16")
 WEIGHT_TF32 = replace(WEIGHT, dtype="f32_comp_tf32", n_per_block=256, k_per_block=32, a_vector=4, b_vector=4, stages=4)
+WEIGHT_ROWS_256 = replace(WEIGHT, m_per_block=256, m_per_xdl=128, stages=4)
 WEIGHT_1D = replace(WEIGHT, layout="NGCW/GKCX/NGKW", dtype="bf16")
 WEIGHT_3D = replace(WEIGHT_SMALL, layout="NGCDHW/GKCZYX/NGKDHW")
 WEIGHT_ODD = replace(WEIGHT, c_vector=1)
@@ -38,6 +40,10 @@ DATA_256 = replace(DATA, n_per_block=256, stages=4)
 DATA_PINGPONG = replace(DATA, m_per_block=64, n_per_block=256, stages=4)
 DATA_PINGPONG_128 = replace(DATA, m_per_xdl=128, dtype="bf16")
 DATA_192 = replace(DATA, m_per_block=192, n_per_block=192, math_waves=6, stages=3)
+# 160 columns: two boxes of the weight and a half. The two warpgroups have 128 rows each, or a tile each.
+DATA_HALF_BOX = replace(DATA, m_per_block=256, n_per_block=160, m_per_xdl=128, stages=3)
+DATA_HALF_BOX_PINGPONG = replace(DATA_PINGPONG_128, n_per_block=160, stages=4)
+DATA_HALF_BOX_3D = replace(DATA_HALF_BOX, layout="NGKDHW/GKCZYX/NGCDHW")
 DATA_1D = replace(DATA, layout="NGKW/GKCX/NGCW")
 DATA_3D = replace(DATA_SMALL, layout="NGKDHW/GKCZYX/NGCDHW")
 STATIONARY = replace(DATA, family="stationary", m_per_xdl=128, stages=4)
@@ -51,12 +57,12 @@ DATA_F32_3D = replace(DATA_F32, m_per_block=64, n_per_block=64, math_waves=2, la
 DATA_F32_FUSED = replace(DATA_TF32_FUSED, dtype="f32", stages=4)
 DATA_FUSED = replace(DATA_SMALL, function="Bilinear")
 WEIGHTS = (
-    *(WEIGHT, WEIGHT_SMALL, WEIGHT_TF32, WEIGHT_1D, WEIGHT_3D),
+    *(WEIGHT, WEIGHT_SMALL, WEIGHT_ROWS_256, WEIGHT_TF32, WEIGHT_1D, WEIGHT_3D),
     *(WEIGHT_ODD, WEIGHT_ODD_TF32, WEIGHT_ODD_FUSED, WEIGHT_F32, WEIGHT_ODD_F32),
 )
 DATAS = (
     *(DATA, DATA_SMALL, DATA_256, DATA_192, DATA_PINGPONG, DATA_PINGPONG_128, DATA_1D, DATA_3D),
-    *(STATIONARY, STATIONARY_256, DATA_FUSED),
+    *(DATA_HALF_BOX, DATA_HALF_BOX_PINGPONG, DATA_HALF_BOX_3D, STATIONARY, STATIONARY_256, DATA_FUSED),
     *(DATA_TF32, DATA_TF32_PINGPONG, DATA_TF32_1D, DATA_TF32_FUSED),
     *(DATA_F32, DATA_F32_3D, DATA_F32_FUSED),
 )
@@ -65,6 +71,7 @@ PROBLEMS = {
     "ragged": make_problem(batch=3, k=136, c=72, filter=[1, 1], input=[10, 12]),
     "groups": make_problem(groups=3, batch=2, k=20, c=24, filter=[1, 1], input=[6, 8]),
     "many tiles": make_problem(batch=5, k=72, c=200, filter=[1, 1], input=[14, 20]),
+    "half boxes": make_problem(batch=3, k=72, c=328, filter=[1, 1], input=[10, 12]),
     "many channels": make_problem(batch=1, k=600, c=16, filter=[1, 1], input=[8, 9]),
     "one box": make_problem(batch=2, k=64, c=64, filter=[1, 1], input=[8, 8]),
     "tiny": make_problem(batch=2, k=1, c=8, filter=[1, 1], input=[1, 8]),
@@ -108,6 +115,18 @@ def test_gradients_are_right(library: Library, name: str, split_k: int) -> None:
 def test_what_does_not_fit_16_bytes_is_refused(library: Library, name: str, problem: object, rule: str) -> None:
     reason = library.unsupported_reason(name, problem)  # type: ignore[arg-type]
     assert reason is not None and reason.startswith(f"[{rule}]")
+
+
+def test_a_weight_whose_rows_break_cache_lines_is_copied_where_tiles_read_it_often(library: Library) -> None:
+    often = make_problem(batch=32, k=928, c=232, filter=[1, 1], input=[28, 28])
+    problems = [often, replace(often, c=256), replace(often, batch=1), replace(often, k=32)]
+    for instance in (DATA, DATA_SMALL, DATA_PINGPONG_128):
+        copied = [library.workspace_size(instance.name, p, split_k=1) >= p.k * p.c * 2 for p in problems]
+        assert copied == [FAMILIES[instance.family].aligns_weight(instance, p) for p in problems], instance.name
+        assert copied == [True, False, False, False], instance.name
+    least = make_problem(batch=1, k=2304, c=72, filter=[1, 1], input=[48, 56])
+    assert FAMILIES[DATA_SMALL.family].aligns_weight(DATA_SMALL, least)
+    run_instance(library, DATA_SMALL.name, least, 1)
 
 
 def test_gaps_between_positions_are_refused_and_those_between_channels_are_not(library: Library) -> None:

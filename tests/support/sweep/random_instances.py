@@ -45,7 +45,7 @@ _EXTENTS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320
 _KS = (4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 256)
 _WIDTHS = (None, "full", "small", 1, 2, 4, 8, 16)
 _COPY_TILES = {
-    "wavelet_tma": ((64, 128), (64, 128, 192, 256)),
+    "wavelet_tma": ((64, 128, 192, 256), (64, 128, 160, 192, 256)),
     "stationary": ((64, 128), (128, 256)),
     "col2im": ((64, 128), (64, 128, 192, 256)),
     "halo": ((8, 16, 32, 40, 64), (8, 16, 32, 64)),
@@ -196,6 +196,8 @@ def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) ->
         values["tile"]["k_per_block"] = rng.choice((16, 32, 48, 64, 128))
     if rng.random() < 0.5:
         values["m_per_xdl"] = rng.choice((16, 64, 128))
+    if values["tile"]["m_per_block"] == 256:
+        values |= {"m_per_xdl": 128, "wave_ratio": [2, 4]}
     if rng.random() < 0.3:
         values["wave_ratio"] = [2, rng.choice((1, 2, 4, 6, 8))]
     if rng.random() < 0.5:

@@ -83,6 +83,27 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
         "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
         "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
         : "r"(accumulate), "l"(b), __VA_ARGS__)
+#define CKGEN_WGMMA_160(SHAPE, OPERAND_A, ORDER, ...) \
+    asm volatile( \
+        "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %80, 0;\n" \
+        "wgmma.mma_async.sync.aligned.m64n160" SHAPE " {" \
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
+        "}, " OPERAND_A ", %81, accumulate, 1, 1" ORDER ";\n}" \
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
+        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
+        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
+        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
+        "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
+        "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), \
+        "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
+        "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]), \
+        "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]), \
+        "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]) \
+        : "r"(accumulate), "l"(b), __VA_ARGS__)
 #define CKGEN_WGMMA_192(SHAPE, OPERAND_A, ORDER, ...) \
     asm volatile( \
         "{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %96, 0;\n" \
@@ -156,7 +177,7 @@ CKGEN_DEVICE void wgmma_done(float (&d)[N]) {
 // tf32_t with both operands in K order.
 template <class T, int N, Major A = Major::mn, Major B = Major::mn>
 CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b, int accumulate = 1) {
-    static_assert(N == 24 || N == 64 || N == 96 || N == 128 || N == 192 || N == 256,
+    static_assert(N == 24 || N == 64 || N == 96 || N == 128 || N == 160 || N == 192 || N == 256,
                   "the column counts that instances use");
     static_assert(!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k), "wgmma takes tf32 K-major only");
     if constexpr(N == 24) {
@@ -167,6 +188,8 @@ CKGEN_DEVICE void wgmma(float (&d)[N / 2], uint64 a, uint64 b, int accumulate = 
         CKGEN_WGMMA(96, "%50", ", %51, %52")
     } else if constexpr(N == 128) {
         CKGEN_WGMMA(128, "%66", ", %67, %68")
+    } else if constexpr(N == 160) {
+        CKGEN_WGMMA(160, "%82", ", %83, %84")
     } else if constexpr(N == 192) {
         CKGEN_WGMMA(192, "%98", ", %99, %100")
     } else {
@@ -196,6 +219,7 @@ CKGEN_DEVICE void wgmma_of_registers(float (&d)[N / 2], const uint32 (&a)[4], ui
 #undef CKGEN_WGMMA_64
 #undef CKGEN_WGMMA_96
 #undef CKGEN_WGMMA_128
+#undef CKGEN_WGMMA_160
 #undef CKGEN_WGMMA_192
 #undef CKGEN_WGMMA_256
 

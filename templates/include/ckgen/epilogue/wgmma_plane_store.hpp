@@ -37,7 +37,7 @@ public:
     CKGEN_DEVICE WgmmaPlaneStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
                                  const Tile& tile, int id, int lds)
         : thread_(thread), args_(args), id_(id % 128), lds_(lds - id_ / 32 * lds_bytes),
-          columns_(args.n - tile.n_first) {
+          columns_(min_of(args.n - tile.n_first, D::n_per_block)) {
         const conv::PlaneBlock block(units, tile, tile.m_first + id / 128 * conv::PlaneBlock::rows);
         first_ = {tile.group, block.image, tile.n_first, {block.position}};
         positions_ = block.first_positions(args);

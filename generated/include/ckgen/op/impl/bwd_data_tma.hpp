@@ -54,7 +54,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
             traits.b_vector = 1;  // the copy reads single weights
         else
             traits.copies_weight = D::c_vector == 1 || !D::Layout::channels_last;
-        traits.aligns_weight = sizeof(typename D::Out) == 2 && D::Layout::channels_last && D::weight_rows == 0;
+        traits.aligns_weight = sizeof(typename D::Out) == 2 && D::weight_rows == 0;
         return traits;
     }
 

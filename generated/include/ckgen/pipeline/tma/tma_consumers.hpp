@@ -68,7 +68,7 @@ protected:
     // `id` counts the threads of the warpgroup.
     CKGEN_DEVICE TmaConsumer(const platform::Thread& thread, const Args& args, const TmaRing<D>& ring, int warpgroup,
                              int id)
-        : thread_(thread), args_(args), ring_(ring), first_block_(warpgroup / consumers), id_(id),
+        : thread_(thread), args_(args), ring_(ring), first_block_(warpgroup / consumers * own_blocks), id_(id),
           workgroup_(static_cast<int>(thread.block_id())) {}
 
     // Signals that the stationary B is no longer read, if this tile needs another one.
@@ -148,7 +148,16 @@ protected:
     }
     template <int Block>
     static CKGEN_DEVICE void put(const typename View::Store& store, const Registers (&acc)[own_blocks]) {
-        store.template put<D::n_per_block / 8 / View::Store::blocks_at_once>(0, acc[Block]);
+        constexpr int line = 4 * View::Store::blocks_at_once;  // registers
+        constexpr int lines = D::n_per_block / 2 / line;
+        store.template put<lines>(0, acc[Block]);
+        if constexpr(lines * line < D::n_per_block / 2) {  // a part of a line, after which the store ends
+            float last[line] = {};
+            CKGEN_UNROLL
+            for(int i = lines * line; i < D::n_per_block / 2; ++i)
+                last[i - lines * line] = acc[Block][i];
+            store.put(lines, last);
+        }
     }
     // Stores the results from block `Block` on.
     template <int Block>

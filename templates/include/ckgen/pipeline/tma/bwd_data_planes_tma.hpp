@@ -57,7 +57,7 @@ struct PlanesTmaBwdDataCopies {
                                        const Step& step) {
         const int weight_bytes = D::weight_rows > 0     ? 0
                                  : kTransposesWeight<D> ? kTransposedBytes<D>
-                                                        : D::n_per_block * 2 * args.problem.tap_rows;
+                                                        : D::box_columns * 2 * args.problem.tap_rows;
         platform::mbarrier_expect(ring.full(), D::m_per_block * elem_bytes * args.problem.tap_rows + weight_bytes);
         CKGEN_UNROLL
         for(int i = 0; i < blocks * block_boxes; ++i)
@@ -74,7 +74,7 @@ struct PlanesTmaBwdDataCopies {
     static CKGEN_DEVICE void copy_weight(const Args& args, uint32 target, uint32 full, const Tile& tile,
                                          const Step& step) {
         CKGEN_UNROLL
-        for(int j = 0; j < D::n_per_block / 64; ++j)
+        for(int j = 0; j < D::box_columns / 64; ++j)
             platform::tma_load_nd(target + j * Box<Rows>::bytes, args.wei, full, tile.n_first + 64 * j, step.channel,
                                   tile.group, 0);
     }

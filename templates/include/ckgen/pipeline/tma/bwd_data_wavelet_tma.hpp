@@ -128,7 +128,7 @@ struct WaveletTmaBwdDataCopies {
     }
 
 private:
-    static constexpr int weight_boxes = conv::kTileChannels<D> / box_channels;
+    static constexpr int weight_boxes = ceil_div(conv::kTileChannels<D>, box_channels);
 };
 
 // The epilogue of an instance.
