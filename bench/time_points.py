@@ -37,7 +37,8 @@ from ckgen.tuning.from_rows import read_measured  # noqa: E402
 
 NVIDIA = "sm_90a"
 H100_MEMORY = 3.35 / 4.8  # of an H200's bandwidth
-ALIGNED_SINCE = "bench/results/2026-11-28"  # kernels copy weights whose rows do not begin at cache lines
+# Kernels copy weights whose rows do not begin at cache lines, with the channels last and with planes.
+ALIGNED_SINCE, PLANES_ALIGNED_SINCE = "bench/results/2026-11-28", "bench/results/2026-11-29-h200-wide-tiles"
 WHOLE_STORES = "bench/results/2026-11-28-h200-plane-stores"
 # Since then, and in WHOLE_STORES, kernels store planes 16 bytes at once; since then, tensor cores multiply f32 in
 # all families but depthwise ones, and in Hopper's own by wgmma.
@@ -116,7 +117,8 @@ def _outdated(file: str, instance: Instance, problem: ConvProblem) -> bool:
     family = FAMILIES[instance.family]
     if file < LATER and instance.dtype == "f32" and not family.single_channel:
         return True
-    if file < ALIGNED_SINCE and family.aligns_weight(instance, problem):
+    since = ALIGNED_SINCE if instance.channels_last else PLANES_ALIGNED_SINCE
+    if file < since and family.aligns_weight(instance, problem):
         return True
     planes = instance.operation == BWD_DATA and not instance.channels_last and family.uses_tma
     return planes and file < LATER and not file.startswith(WHOLE_STORES)

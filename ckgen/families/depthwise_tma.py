@@ -167,7 +167,7 @@ class DepthwiseTma(BulkCopy):
     def coverage(self, instance: Fields) -> Coverage:
         """Single positions, each multiplied by a part of the filter; the part with the fewest taps comes first."""
         part = instance.stages, instance.m_per_block, instance.n_per_block
-        return Coverage(1, 1, prod(part[:2]), 0, True, sweep=part)
+        return Coverage(1, 1, prod(part[:2]), 0, True, sweep=(*part, 1))
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """Traffic of k_per_block positions: each tensor passes once, those that are read through LDS."""

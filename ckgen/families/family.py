@@ -48,8 +48,8 @@ TAP_SLOT = 8  # K channels that a tap takes at least in backward data: a slot of
 class Coverage(NamedTuple):
     """The part of the result that a tile covers, for the selector: rows and columns, the columns those of every tap
     (`all_taps`) or run over the groups (`all_groups`); or rows and columns are those of `groups` at most. `values` are
-    read per term of its sums, or as many as take the time of its `macs` products per tap. A family of sweeps multiplies
-    each position by rows and columns of taps of as many groups as `sweep` says."""
+    read per term of its sums, or as many as take the time of its `macs` products per tap. `sweep`, for families of
+    sweeps: rows and columns of taps and groups that multiply each position, and a workgroup's least positions."""
 
     m: int
     n: int
@@ -58,7 +58,7 @@ class Coverage(NamedTuple):
     all_taps: bool = False
     all_groups: bool = False
     groups: int = 1
-    sweep: tuple[int, int, int] = (0, 0, 0)
+    sweep: tuple[int, int, int, int] = (0, 0, 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -97,10 +97,15 @@ TERMS = (
         "The busiest unit of a matrix product; some store one tile while they multiply the next.",
     ),
     Term(
+        "sweepers",
+        "min(units, ceil_div(groups, sweep_groups) * max(1.0, floor_div(positions, sweep_positions)))",
+        "Units that sweep a filter.",
+    ),
+    Term(
         "swept",
         "ceil_div(groups, sweep_groups) * sweep_groups * positions * passes"
-        " * (sweep_taps * matrix + vector / a_vector) / units + start",
-        "A unit that sweeps a filter.",
+        " * (sweep_taps * matrix + vector / a_vector) / sweepers + start",
+        "One of them.",
     ),
     Term("unit", "pick(passes > 0.0, swept, tiled)", "The busiest unit."),
     Term(

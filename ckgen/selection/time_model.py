@@ -58,6 +58,7 @@ def instance_numbers(instance: Instance) -> dict[str, float]:
         "gathered": int(instance.conv_spec == "Default" and not instance.channels_last),
         "sweep_taps": prod(tile.sweep[:2]),
         "sweep_groups": max(1, tile.sweep[2]),
+        "sweep_positions": max(1, tile.sweep[3]),
     }
 
 
@@ -119,7 +120,7 @@ def _breaks_lines(instance: Instance, problem: ConvProblem, tensor: TensorName) 
 
 def _passes(instance: Instance, problem: ConvProblem) -> int:
     """Times that a family of sweeps multiplies each position by a unit of taps; 0 for matrix products."""
-    *unit, groups = FAMILIES[instance.family].coverage(instance).sweep
+    *unit, groups, _ = FAMILIES[instance.family].coverage(instance).sweep
     if not groups:
         return 0
     taps = list(problem.filter)

@@ -40,6 +40,19 @@ DATA_1D = replace(DATA_ROWS, layout="NWGK/GKXC/NWGC", dtype="f32", function="Pas
 DATA_SINGLE = replace(
     DATA_1D, layout="NDHWGK/GKZYXC/NDHWGC", m_per_block=3, k_per_block=16, a_vector=1, function="AddResidual"
 )
+# One or two groups per lane.
+WEIGHT_ODD = (
+    replace(WEIGHT_3X3, k_per_block=64, a_vector=1),
+    replace(WEIGHT_3X3, m_per_block=7, k_per_block=32, a_vector=1, stages=2, dtype="bf16"),
+    replace(WEIGHT_3X3, k_per_block=64, a_vector=2, dtype="bf16_f32_bf16"),
+    replace(WEIGHT_3X3, k_per_block=64, a_vector=2, stages=1),
+)
+DATA_ODD = (
+    replace(DATA_3X3, k_per_block=64, a_vector=1),
+    replace(DATA_3X3, m_per_block=7, n_per_block=16, k_per_block=64, a_vector=1, stages=7, dtype="bf16"),
+    replace(DATA_3X3, k_per_block=128, a_vector=2, dtype="f32"),
+    replace(DATA_3X3, k_per_block=128, a_vector=2, stages=1),
+)
 # Positions next to each other: a workgroup has one group, and its threads are side by side along the positions.
 FIRST = replace(WEIGHT_3X3, layout="NGCHW/GKCYX/NGKHW", n_per_block=1, k_per_block=1024, a_vector=1)
 WEIGHT_FIRST = (
@@ -57,8 +70,8 @@ DATA_FIRST = (
     replace(FIRST_DATA, layout="NGKW/GKXC/NGCW", m_per_block=3, k_per_block=2048, stages=1),
     replace(FIRST_DATA, layout="GNHWK/GKYXC/GNHWC", m_per_block=1, stages=1),
 )
-WEIGHT = (WEIGHT_3X3, WEIGHT_ROWS, WEIGHT_1D, WEIGHT_SINGLE, *WEIGHT_FIRST)
-DATA = (DATA_3X3, DATA_5X5, DATA_ROWS, DATA_1D, DATA_SINGLE, *DATA_FIRST)
+WEIGHT = (WEIGHT_3X3, WEIGHT_ROWS, WEIGHT_1D, WEIGHT_SINGLE, *WEIGHT_ODD, *WEIGHT_FIRST)
+DATA = (DATA_3X3, DATA_5X5, DATA_ROWS, DATA_1D, DATA_SINGLE, *DATA_ODD, *DATA_FIRST)
 ALL = (*WEIGHT, *DATA)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 12  # problems per instance and seed
@@ -68,7 +81,7 @@ FILTERS = {1: ([1], [3], [9], [17]), 2: ([3, 3], [1, 17], [9, 9], [5, 2], [2, 1]
 def draw(instance: Instance, rng: random.Random) -> ConvProblem:
     """A random problem with the instance's number of dimensions and groups that fill its vectors."""
     sweeps = instance.stages > 1
-    few = [rng.choice([1, 2, 3]) for _ in range(instance.ndim)]
+    few = [rng.choice([1, 2, 3, instance.stages]) for _ in range(instance.ndim)]
     filter_ = few if sweeps else rng.choice(FILTERS[instance.ndim])
     stride = [rng.choice([1, 1, 2, 3]) for _ in filter_]
     dilation = [rng.choice([1, 1, 2, 3, 4]) for _ in filter_]

@@ -17,14 +17,24 @@ const char* const names[] = {
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s7",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x16x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5",
@@ -137,18 +147,35 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
-    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x32_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v2x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x16x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2",
@@ -375,14 +402,24 @@ enum Position {
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s7,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x16x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5,
@@ -495,18 +532,35 @@ enum Position {
     grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
-    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x32_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v2x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x16x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2,
@@ -1506,21 +1560,23 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 4.3f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.4f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.1f},
-        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.4f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16_comp_bf8_f8", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
@@ -2501,18 +2557,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 5.0f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.9f},
@@ -3591,18 +3650,21 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, 1, 4.9f},
     }},
     // G1 N1 K1 C1 8x8 on 32x32 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {8, 8}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.7f},
@@ -6342,6 +6404,223 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_1x1s1p0_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 44.1f},
         {grouped_conv2d_bwd_data_xdl_ngkhw_gkcyx_ngchw_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1, 1, 45.4f},
     }},
+    // G75 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 75, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 9.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 12.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 13.3f},
+    }},
+    // G27 N64 K1 C1 3x3 on 4x4 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 27, 64, 1, 1, {3, 3}, {4, 4}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 7.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 8.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 10.1f},
+    }},
+    // G42 N64 K1 C1 3x3 on 8x8 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 42, 64, 1, 1, {3, 3}, {8, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 7.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 8.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 9.1f},
+    }},
+    // G113 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 113, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 17.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 19.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 19.6f},
+    }},
+    // G90 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 90, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 21.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 27.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 29.7f},
+    }},
+    // G30 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 30, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 19.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 26.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s7, 1, 32.4f},
+    }},
+    // G17 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 17, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 81.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 130.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 133.1f},
+    }},
+    // G54 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 54, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 22.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 24.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 32.7f},
+    }},
+    // G150 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 150, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 22.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 24.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 30.5f},
+    }},
+    // G78 N64 K1 C1 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 78, 64, 1, 1, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 42.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 53.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 56.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 59.8f},
+    }},
+    // G22 N64 K1 C1 7x7 on 56x56 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 22, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s7, 1, 49.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 62.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 108.0f},
+    }},
+    // G301 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 301, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 24.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 33.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 36.9f},
+    }},
+    // G76 N64 K1 C1 7x7 on 64x64 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 76, 64, 1, 1, {7, 7}, {64, 64}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 126.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 235.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 512.3f},
+    }},
+    // G304 N64 K1 C1 1x1 on 16x16 s1 p0
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 304, 64, 1, 1, {1, 1}, {16, 16}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 14.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 21.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 21.3f},
+    }},
+    // G69 N16 K1 C1 7x7 on 112x112 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 69, 16, 1, 1, {7, 7}, {112, 112}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 135.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 400.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 867.3f},
+    }},
+    // G341 N32 K1 C1 3x3 on 36x36 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 341, 32, 1, 1, {3, 3}, {36, 36}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 57.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 75.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 83.0f},
+    }},
+    // G287 N32 K1 C1 3x3 on 20x20 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 287, 32, 1, 1, {3, 3}, {20, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 19.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 27.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 33.5f},
+    }},
+    // G89 N16 K1 C1 3x3 on 80x80 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 89, 16, 1, 1, {3, 3}, {80, 80}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 39.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 59.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 64.3f},
+    }},
+    // G115 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 115, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 30.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 39.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 47.8f},
+    }},
+    // G355 N32 K1 C1 3x3 on 20x20 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 355, 32, 1, 1, {3, 3}, {20, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 30.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 32.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 33.6f},
+    }},
+    // G221 N64 K1 C1 3x3 on 10x10 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 221, 64, 1, 1, {3, 3}, {10, 10}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 16.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 18.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 21.7f},
+    }},
+    // G10 N32 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 10, 32, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 9.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 9.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 15.8f},
+    }},
+    // G183 N32 K1 C1 5x5 on 80x80 s2 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 183, 32, 1, 1, {5, 5}, {80, 80}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 121.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 175.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 184.4f},
+    }},
+    // G390 N32 K1 C1 5x5 on 7x7 s2 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 390, 32, 1, 1, {5, 5}, {7, 7}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 11.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 11.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 11.7f},
+    }},
+    // G201 N16 K1 C1 5x5 on 7x7 s2 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 201, 16, 1, 1, {5, 5}, {7, 7}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 8.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 8.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 10.0f},
+    }},
+    // G69 N64 K1 C1 5x5 on 36x36 s2 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 69, 64, 1, 1, {5, 5}, {36, 36}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 38.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 43.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 51.1f},
+    }},
+    // G137 N16 K1 C1 5x5 on 36x36 s1 d2 p4
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 137, 16, 1, 1, {5, 5}, {36, 36}, {1, 1}, {2, 2}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 28.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 38.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 70.4f},
+    }},
+    // G182 N64 K1 C1 3x3 on 36x36 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 182, 64, 1, 1, {3, 3}, {36, 36}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 38.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 57.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 62.3f},
+    }},
+    // G166 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 166, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 19.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 20.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 21.1f},
+    }},
+    // G166 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 166, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 9.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 12.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 12.6f},
+    }},
+    // G215 N32 K1 C1 7x7 on 36x36 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 215, 32, 1, 1, {7, 7}, {36, 36}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 73.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 263.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 381.0f},
+    }},
+    // G83 N64 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 83, 64, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 53.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 71.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 130.4f},
+    }},
+    // G74 N16 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 74, 16, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 8.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 9.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 14.0f},
+    }},
+    // G223 N32 K1 C1 5x5 on 14x14 s2 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 223, 32, 1, 1, {5, 5}, {14, 14}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 13.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 14.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 17.1f},
+    }},
+    // G382 N16 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 382, 16, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 30.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 39.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s7, 1, 45.4f},
+    }},
+    // G65 N32 K1 C1 7x7 on 80x80 s1 p3
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 65, 32, 1, 1, {7, 7}, {80, 80}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 131.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 401.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 852.0f},
+    }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 128, 916.0f},
@@ -8032,22 +8311,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 3.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.9f},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 3.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.9f},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.4f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.9f},
     }},
@@ -8069,23 +8351,23 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.9f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.2f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 5.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 4.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 4.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 4.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 10.7f},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.9f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 5.2f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 5.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 4.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 4.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 4.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 10.7f},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 5.9f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 6.6f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 6.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 4.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 4.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 5.2f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m16, 128, 8.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 32, 10.6f},
     }},
@@ -9989,22 +10271,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.4f},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.8f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.4f},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.3f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 8.8f},
     }},
@@ -10026,23 +10311,23 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 4.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.9f},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 4.0f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.9f},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.2f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.4f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 4.1f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 8.2f},
     }},
@@ -11932,22 +12217,25 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.1f},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 32, 7.7f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1_m2, 32, 8.1f},
     }},
     // G1 N1 K1 C1 3x3 on 32x32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 1, 1, 1, 1, {3, 3}, {32, 32}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 3.8f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 7.2f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1_m2, 64, 7.7f},
     }},
@@ -11969,24 +12257,24 @@ const MeasuredProblem problems[] = {
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8, 64, 7.2f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.6f},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "bf16", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.0f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.1f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 3.9f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_16x64x32_w0x1_xdl16_v1x1x1_s1, 64, 8.6f},
     }},
     // G16 N16 K1 C1 3x3 on 28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NHWGC/GKYXC/NHWGK", "f32", true, 2, 16, 16, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1, 1, 4.2f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.3f},
-        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 4.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 1, 3.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1, 4.0f},
         {grouped_conv2d_bwd_weight_two_stage_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 128, 7.5f},
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 8.1f},
     }},
@@ -14655,6 +14943,223 @@ const MeasuredProblem problems[] = {
     // G1 N256 K32 C1 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 256, 32, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_bf16_default_64x64x32_w0x4_xdl32_v4x1x1_s1, 128, 42.6f},
+    }},
+    // G75 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 75, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 45, 12.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 22, 16.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 224, 18.0f},
+    }},
+    // G27 N64 K1 C1 3x3 on 4x4 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 27, 64, 1, 1, {3, 3}, {4, 4}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 64, 11.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 13, 11.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 13, 14.0f},
+    }},
+    // G42 N64 K1 C1 3x3 on 8x8 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 42, 64, 1, 1, {3, 3}, {8, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 51, 12.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 256, 12.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 51, 12.6f},
+    }},
+    // G113 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 113, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 132, 31.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 528, 34.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 89, 38.1f},
+    }},
+    // G90 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 90, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 352, 40.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 42, 41.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 21, 41.7f},
+    }},
+    // G30 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 30, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 98, 38.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 196, 40.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 98, 45.9f},
+    }},
+    // G17 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 17, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 392, 90.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 784, 106.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5, 616, 183.6f},
+    }},
+    // G54 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 54, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 84, 45.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s2, 67, 47.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 96, 59.9f},
+    }},
+    // G150 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 150, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 16, 46.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 32, 50.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s2, 13, 52.4f},
+    }},
+    // G78 N64 K1 C1 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 78, 64, 1, 1, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 352, 44.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 212, 55.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 212, 73.9f},
+    }},
+    // G22 N64 K1 C1 7x7 on 56x56 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 22, 64, 1, 1, {7, 7}, {56, 56}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s2, 392, 93.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 784, 118.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 528, 164.2f},
+    }},
+    // G301 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 301, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 8, 50.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 56, 52.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 212, 58.4f},
+    }},
+    // G76 N64 K1 C1 7x7 on 64x64 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 76, 64, 1, 1, {7, 7}, {64, 64}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s2, 256, 239.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 528, 312.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 341, 437.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 176, 796.7f},
+    }},
+    // G304 N64 K1 C1 1x1 on 16x16 s1 p0
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 304, 64, 1, 1, {1, 1}, {16, 16}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 32, 20.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 56, 28.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 212, 29.3f},
+    }},
+    // G69 N16 K1 C1 7x7 on 112x112 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 69, 16, 1, 1, {7, 7}, {112, 112}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 352, 299.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 212, 389.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5, 352, 403.6f},
+    }},
+    // G341 N32 K1 C1 3x3 on 36x36 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 341, 32, 1, 1, {3, 3}, {36, 36}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 20, 60.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 36, 77.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 72, 124.7f},
+    }},
+    // G287 N32 K1 C1 3x3 on 20x20 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 287, 32, 1, 1, {3, 3}, {20, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 10, 41.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 59, 46.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 20, 49.1f},
+    }},
+    // G89 N16 K1 C1 3x3 on 80x80 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 89, 16, 1, 1, {3, 3}, {80, 80}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 50, 56.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 100, 68.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5, 80, 68.5f},
+    }},
+    // G115 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 115, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 42, 44.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 24, 49.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 132, 72.4f},
+    }},
+    // G355 N32 K1 C1 3x3 on 20x20 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 355, 32, 1, 1, {3, 3}, {20, 20}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 10, 42.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 20, 48.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 6, 50.9f},
+    }},
+    // G221 N64 K1 C1 3x3 on 10x10 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 221, 64, 1, 1, {3, 3}, {10, 10}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 76, 30.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 264, 35.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 12, 37.2f},
+    }},
+    // G10 N32 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 10, 32, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 313, 13.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 313, 14.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 179, 17.9f},
+    }},
+    // G183 N32 K1 C1 5x5 on 80x80 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 183, 32, 1, 1, {5, 5}, {80, 80}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 88, 211.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 118, 363.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 88, 400.5f},
+    }},
+    // G390 N32 K1 C1 5x5 on 7x7 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 390, 32, 1, 1, {5, 5}, {7, 7}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 32, 18.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 10, 19.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 32, 21.3f},
+    }},
+    // G201 N16 K1 C1 5x5 on 7x7 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 201, 16, 1, 1, {5, 5}, {7, 7}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 16, 11.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 16, 12.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 5, 16.3f},
+    }},
+    // G69 N64 K1 C1 5x5 on 36x36 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 69, 64, 1, 1, {5, 5}, {36, 36}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 212, 63.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 212, 87.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 176, 113.5f},
+    }},
+    // G137 N16 K1 C1 5x5 on 36x36 s1 d2 p4
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 137, 16, 1, 1, {5, 5}, {36, 36}, {1, 1}, {2, 2}, {4, 4}, {4, 4}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 48, 55.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 80, 69.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 80, 78.9f},
+    }},
+    // G182 N64 K1 C1 3x3 on 36x36 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 182, 64, 1, 1, {3, 3}, {36, 36}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 36, 48.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 40, 60.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 72, 79.0f},
+    }},
+    // G166 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 166, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 176, 28.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 96, 37.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 352, 43.3f},
+    }},
+    // G166 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 166, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 45, 14.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 45, 17.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 22, 18.0f},
+    }},
+    // G215 N32 K1 C1 7x7 on 36x36 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 215, 32, 1, 1, {7, 7}, {36, 36}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 144, 165.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5, 108, 214.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 76, 273.0f},
+    }},
+    // G83 N64 K1 C1 5x5 on 36x36 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 83, 64, 1, 1, {5, 5}, {36, 36}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5, 54, 78.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 160, 104.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 288, 131.5f},
+    }},
+    // G74 N16 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 74, 16, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 45, 11.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 45, 12.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 22, 16.2f},
+    }},
+    // G223 N32 K1 C1 5x5 on 14x14 s2 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 223, 32, 1, 1, {5, 5}, {14, 14}, {2, 2}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 18, 19.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 76, 31.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 88, 31.7f},
+    }},
+    // G382 N16 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 382, 16, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 21, 46.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s2, 17, 54.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 42, 76.4f},
+    }},
+    // G65 N32 K1 C1 7x7 on 80x80 s1 p3
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 65, 32, 1, 1, {7, 7}, {80, 80}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 352, 324.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 212, 389.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5, 352, 425.8f},
     }},
 };
 

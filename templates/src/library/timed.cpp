@@ -66,7 +66,7 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.waves = i.waves, n.threads = i.threads, n.lds_bytes = i.lds_bytes, n.registers = i.registers;
     n.gathered = i.any_filter && last_of(i.layout) != 'K';
     n.overlaps = i.overlaps, n.tap_step = i.tap_step, n.pace = i.pace, n.sweep_taps = i.sweep_rows * i.sweep_columns,
-    n.sweep_groups = std::max(1, i.sweep_groups);
+    n.sweep_groups = std::max(1, i.sweep_groups), n.sweep_positions = std::max(1, i.sweep_positions);
     n.tiles = real(tiles(i, own, p.groups)), n.groups = real(p.groups), n.terms = real(own.k);
     n.tap_channels = real(own.tap_channels * std::min<int64>(i.groups_to_merge, p.groups));
     const Sizes seen = counted(i, p);

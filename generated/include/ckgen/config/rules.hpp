@@ -318,7 +318,7 @@ struct BwdWeightTmaRules {
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: m_per_block is 64, 128 or 192, of which a warpgroup has 64 rows; or 128, or 256 of 16 bits, of which it has 128");
+    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && a_k_major != c_m_major && b_k_major == 0), "tma-half-box: 160 columns are for backward data of 16 bits whose A has whole vectors");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
@@ -807,7 +807,7 @@ struct BwdDataTmaRules {
     static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in f32 or tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: m_per_block is 64, 128 or 192, of which a warpgroup has 64 rows; or 128, or 256 of 16 bits, of which it has 128");
+    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && a_k_major != c_m_major && b_k_major == 0), "tma-half-box: 160 columns are for backward data of 16 bits whose A has whole vectors");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
@@ -851,7 +851,7 @@ struct BwdDataStationaryRules {
     static_assert(elem_bytes == 2, "tma-tf32: families stationary and halo have elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: m_per_block is 64, 128 or 192, of which a warpgroup has 64 rows; or 128, or 256 of 16 bits, of which it has 128");
+    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
@@ -893,7 +893,7 @@ struct BwdDataCol2imRules {
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: m_per_block is 64, 128 or 192, of which a warpgroup has 64 rows; or 128, or 256 of 16 bits, of which it has 128");
+    static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");

@@ -39,6 +39,7 @@ struct InstanceFields {
     double pace;                                  // time of a product in multiples of that at the family's rate
     int tap_step;                                 // K or C channels that a tap of data or weight takes whole numbers of
     int sweep_rows, sweep_columns, sweep_groups;  // taps and groups that a family of sweeps multiplies at once, else 0
+    int sweep_positions;                          // that one of its workgroups takes at least, else 0
     int out_unit, wei_unit;  // elements that rows of both must fill, or they are copied first; 0: never, -1: always
     bool overlaps;           // a workgroup stores one tile while it multiplies the next
     bool splits;             // split_k divides its work

@@ -17,8 +17,8 @@ void add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, "grouped_conv_bwd_data", "wavelet", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 4, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 512, 33024, 144, 1.0, 8, 0, 0, 0, 0, 0, false, true, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, "grouped_conv_bwd_data", "wavelet", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 512, 16640, 80, 1.0, 8, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_128x128x32_w4x4_xdl32_v8x4x8_s2, "grouped_conv_bwd_data", "wavelet", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 4, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 512, 33024, 144, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_wavelet_add_residual_nhwgk_gkyxc_nhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, "grouped_conv_bwd_data", "wavelet", "NHWGC/GKYXC/NHWGK", "f16", "AddResidual", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 512, 16640, 80, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

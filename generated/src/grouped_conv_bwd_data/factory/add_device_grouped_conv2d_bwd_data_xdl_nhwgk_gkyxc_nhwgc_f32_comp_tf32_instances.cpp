@@ -17,8 +17,8 @@ void add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_inst
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "xdl", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", "PassThrough", "gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, 1, false, false, 4, 4, 4, 256, 16512, 160, 1.0, 8, 0, 0, 0, 0, 0, false, true, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 4, 4, 4, 256, 8320, 88, 1.0, 8, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "xdl", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", "PassThrough", "gfx90a gfx942 gfx950", false, 128, 128, 16, 256, 0, 4, 4, 4, false, 0, true, false, false, 1, false, false, 4, 4, 4, 256, 16512, 160, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NHWGC/GKYXC/NHWGK", "f32_comp_tf32", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 4, 4, 4, 256, 8320, 88, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

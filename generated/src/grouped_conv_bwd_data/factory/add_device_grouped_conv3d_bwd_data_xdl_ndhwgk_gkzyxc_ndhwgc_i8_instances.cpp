@@ -17,8 +17,8 @@ void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "i8", "PassThrough", "gfx90a gfx942 gfx950", false, 128, 128, 64, 256, 0, 16, 8, 16, false, 0, true, false, false, 1, false, false, 1, 1, 4, 256, 16512, 160, 1.0, 8, 0, 0, 0, 0, 0, false, true, false),
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "i8", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", false, 64, 64, 64, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 1, 1, 4, 256, 8320, 88, 1.0, 8, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "i8", "PassThrough", "gfx90a gfx942 gfx950", false, 128, 128, 64, 256, 0, 16, 8, 16, false, 0, true, false, false, 1, false, false, 1, 1, 4, 256, 16512, 160, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "i8", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", false, 64, 64, 64, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 1, 1, 4, 256, 8320, 88, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -15,7 +15,7 @@ void add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_instances(
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "xdl", "NWGC/GKXC/NWGK", "i8", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", false, 64, 64, 64, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 1, 1, 4, 256, 8192, 88, 1.0, 1, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "xdl", "NWGC/GKXC/NWGK", "i8", "PassThrough", "gfx90a gfx942 gfx950 gfx1100 gfx1201", false, 64, 64, 64, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 1, 1, 4, 256, 8192, 88, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

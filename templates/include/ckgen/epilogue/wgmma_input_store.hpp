@@ -37,7 +37,8 @@ public:
     // computes the address of the warp's row i.
     CKGEN_DEVICE WgmmaInputStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
                                  const Tile& tile, int id, int lds)
-        : thread_(thread), args_(args), lane_(id % 32), lds_(lds), columns_(min_of(args.n - tile.n_first, D::n_per_block)) {
+        : thread_(thread), args_(args), lane_(id % 32), lds_(lds),
+          columns_(min_of(args.n - tile.n_first, D::n_per_block)) {
         const int row = tile.m_first + id / 32 * 16 + lane_ % 16;
         const bool there = row < tile.rows;
         any_ = tile.m_first < tile.rows;

@@ -30,7 +30,7 @@ Span<Row> all_rows();
 Span<Device> all_devices();
 // The numbers of an instance, a problem and a split-K factor.
 struct Numbers {
-    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, stored_columns, c_vector, overlaps, groups, sweep_groups, positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
+    double tap_channels, mean_taps, tiles, split_k, threads, lds_bytes, registers, tap_step, k_per_block, terms, rows, columns, tile_taps, pace, a_vector, b_vector, values, elem_bytes, a_lines, b_lines, gathered, waves, c_bytes, stored_columns, c_vector, overlaps, groups, sweep_groups, positions, sweep_positions, passes, sweep_taps, result_columns, a_bytes, compulsory, written, copied, copies;
 };
 
 inline double ceil_div(double value, double step) { return std::ceil(value / step); }
@@ -69,6 +69,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double groups = numbers.groups;
     const double sweep_groups = numbers.sweep_groups;
     const double positions = numbers.positions;
+    const double sweep_positions = numbers.sweep_positions;
     const double passes = numbers.passes;
     const double sweep_taps = numbers.sweep_taps;
     const double result_columns = numbers.result_columns;
@@ -129,8 +130,10 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double storing = blocks * rows * stored_columns * tile_taps * (out_bytes * write + store / c_vector);
     // The busiest unit of a matrix product; some store one tile while they multiply the next.
     const double tiled = pick(overlaps > 0.0, max(multiplying, storing) + 0.2 * min(multiplying, storing), multiplying + storing) + rounds * start;
-    // A unit that sweeps a filter.
-    const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / units + start;
+    // Units that sweep a filter.
+    const double sweepers = min(units, ceil_div(groups, sweep_groups) * max(1.0, floor_div(positions, sweep_positions)));
+    // One of them.
+    const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / sweepers + start;
     // The busiest unit.
     const double unit = pick(passes > 0.0, swept, tiled);
     // Bytes of A that backward data's workgroups read again for the next tap.

@@ -15,7 +15,7 @@ void add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, "grouped_conv_bwd_weight", "wavelet", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, 1, false, false, 2, 2, 4, 512, 32768, 80, 1.0, 1, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_wavelet_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, "grouped_conv_bwd_weight", "wavelet", "NHWGC/GKYXC/NHWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 2, 2, 2, false, 0, false, false, false, 1, false, false, 2, 2, 4, 512, 32768, 80, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }
