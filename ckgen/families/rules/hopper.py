@@ -158,8 +158,8 @@ RULES: tuple[Rule, ...] = (
             " or ((m_per_block == 128 or (m_per_block == 256 and elem_bytes == 2)) and m_per_xdl == 128)"
         ),
         sentence=(
-            "a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types,"
-            " of 256"
+            "a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit"
+            " types, of 256"
         ),
         message="m_per_block is {m_per_block}, m_per_xdl {m_per_xdl}",
         help="use m_per_block 64, 128 or 192 and leave m_per_xdl out, or 256 with m_per_xdl 128",
