@@ -31,7 +31,7 @@ POSITIONS = 4  # per strip: neighbouring taps share most of their values, and th
 WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
 SUM_BYTES = 4
 LEAST_ROWS = 8  # of a sweep
-LEAST_ROUNDS = 4  # of each thread, before a split of backward weight adds its sums
+LEAST_ROUNDS = {BWD_WEIGHT: 4, BWD_DATA: 1}  # of each thread; then those of backward weight add their sums
 
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
@@ -121,7 +121,7 @@ class Depthwise(Family):
         """Positions of all groups that a workgroup takes at least: one sweep of each thread, in backward weight four,
         after which the threads add their sums. templates/src/plan/depthwise_checks.cpp has the rows of a sweep."""
         rows = max(LEAST_ROWS, 2 * instance.stages) if instance.stages > 1 else 1
-        return instance.k_per_block * rows * (LEAST_ROUNDS if instance.operation == BWD_WEIGHT else 1)
+        return instance.k_per_block * rows * LEAST_ROUNDS[instance.operation]
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """Traffic of k_per_block positions of n_per_block groups, of which each is read and written, or read twice."""

@@ -170,6 +170,15 @@ def test_the_sizes_of_the_catalogue() -> None:
     full += planes
     chosen["torch"] += planes
     chosen["hopper"] += planes
+    half_boxes = 2 * 2 * 3 * 2  # inputs of 160, 320 or 640 channels
+    full += half_boxes
+    chosen["torch"] += half_boxes
+    chosen["hopper"] += half_boxes
+    odd_depthwise = 4 * 10 + 3 * 9  # one or two groups per lane
+    full += odd_depthwise
+    depthwise += odd_depthwise
+    chosen["torch"] += odd_depthwise
+    chosen["default"] += 3 * (9 + 8)
     f32 = 3 * (4 + 3 + 1) + 3 * (3 + 2 + 2) + 2  # each product as three of tf32: weights, and inputs
     full += f32
     chosen["torch"] += f32
@@ -282,6 +291,8 @@ def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
         (128, 64, 64): 6,
         (64, 64, 64): 6,
         (128, 128, 128): 6,
+        (128, 160, 128): 4,
+        (256, 160, 128): 3,
     }
     for instance in made:
         assert instance.archs == ("sm_90a",)

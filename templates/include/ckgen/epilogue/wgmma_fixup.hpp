@@ -45,7 +45,7 @@ struct WgmmaFixup {
     }
 
     // Adds the splits of the stream-K tiles and stores the results. Each workgroup processes a part of every tile.
-    // Cache latency bounds it, so each thread has eight loads in flight.
+    // Cache latency bounds it, so each thread has eight loads in flight. Whole lines of results are stored at once.
     static CKGEN_DEVICE void fixup(const platform::Thread& thread, const Args& args, int id) {
         if(blocks % View::Store::blocks_at_once == 0 && View::schedule(args).splits < 8)
             fixup_parts<View::Store::blocks_at_once>(thread, args, id);

@@ -1,6 +1,6 @@
 // The math role of families wavelet_tma and stationary: warpgroups that multiply the loaded stages by wgmma. They are
-// either cooperative, each with 64 rows of the same tile, or ping-pong consumers with one tile each, so that one stores
-// its results while the other multiplies. `View`: see pipeline/tma/tma_roles.hpp.
+// either cooperative, each with 64 or 128 rows of the same tile, or ping-pong consumers with one tile each, so that one
+// stores its results while the other multiplies. `View`: see pipeline/tma/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
