@@ -31,7 +31,7 @@ POSITIONS = 4  # per strip: neighbouring taps share most of their values, and th
 WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
 SUM_BYTES = 4
 LEAST_ROWS = 8  # of a sweep
-LEAST_ROUNDS = {BWD_WEIGHT: 4, BWD_DATA: 1}  # of each thread; then those of backward weight add their sums
+LEAST_ROUNDS = {BWD_WEIGHT: 4, BWD_DATA: 1}  # strips or sweeps of each thread
 
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),

@@ -105,7 +105,7 @@ TERMS = (
         "swept",
         "ceil_div(groups, sweep_groups) * sweep_groups * positions * passes"
         " * (sweep_taps * matrix + vector / a_vector) / sweepers + start",
-        "One of them.",
+        "A unit that sweeps a filter.",
     ),
     Term("unit", "pick(passes > 0.0, swept, tiled)", "The busiest unit."),
     Term(

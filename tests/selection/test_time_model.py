@@ -18,7 +18,7 @@ from ckgen.cost.rank import predict, read_book
 from ckgen.families.registry import FAMILIES
 from ckgen.hardware.compute_units import RATES
 from ckgen.instance.instance import Instance, parse
-from ckgen.operations.operation import OPERATIONS
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT, OPERATIONS
 from ckgen.problems.sets import load_problems
 from ckgen.selection import terms, time_model
 from ckgen.selection.measured import load_tables
@@ -67,7 +67,9 @@ def test_choices_among_measured_candidates_are_near_the_fastest(operation: str) 
     # does not know that the unrolled kernel of five filter rows is longer than the cache of instructions. The worst of
     # backward data is K 384, C 1192: results whose rows begin inside sectors of the cache take stationary longer, which
     # writes a row's tiles far apart.
-    assert len(lost) > 100 and mean(lost) < 1.05 and sorted(lost)[-5] < 1.57 and max(lost) < 1.78
+    worst, others, fifth = {BWD_DATA: (1.62, 1.56, 1.46), BWD_WEIGHT: (1.78, 1.78, 1.57)}[operation]
+    assert len(lost) > 100 and mean(lost) < 1.05
+    assert max(lost) < worst and sorted(lost)[-2] < others and sorted(lost)[-5] < fifth
 
 
 @pytest.mark.parametrize("arch", MODELLED)

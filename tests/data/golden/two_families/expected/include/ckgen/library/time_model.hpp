@@ -132,7 +132,7 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double tiled = pick(overlaps > 0.0, max(multiplying, storing) + 0.2 * min(multiplying, storing), multiplying + storing) + rounds * start;
     // Units that sweep a filter.
     const double sweepers = min(units, ceil_div(groups, sweep_groups) * max(1.0, floor_div(positions, sweep_positions)));
-    // One of them.
+    // A unit that sweeps a filter.
     const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / sweepers + start;
     // The busiest unit.
     const double unit = pick(passes > 0.0, swept, tiled);
