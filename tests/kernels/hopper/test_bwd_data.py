@@ -22,6 +22,7 @@ from tests.support.drawn import draw, gap
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.planting import replace_once
 from tests.support.sweep.sampled import chosen, every_third
+from tests.support.weight_copies import OFTEN, check_weight_copies
 
 pytestmark = pytest.mark.compiles
 
@@ -177,19 +178,12 @@ def test_a_weight_is_copied_only_where_its_channels_are_no_vectors(library: Libr
 
 
 def test_a_weight_whose_rows_break_cache_lines_is_copied_where_tiles_read_it_often(library: Library) -> None:
-    often = make_problem(batch=32, k=928, c=232, filter=[1, 1], input=[28, 28])
-    problems = [often, replace(often, c=256), replace(often, batch=1), replace(often, k=32)]
-    for instance in (i for i in ALL if i.ndim == 2 and i.elem_bytes == 2 and i.weight_rows == 0):
-        copied = [library.workspace_size(instance.name, p, split_k=1) >= p.k * p.c * 2 for p in problems]
-        assert copied == [FAMILIES[instance.family].aligns_weight(instance, p) for p in problems], instance.name
-        assert copied == [True, False, False, False], instance.name
-    short = replace(often, k=256, batch=128)  # the whole weight stays in shared memory
+    own = (i for i in ALL if i.ndim == 2 and i.elem_bytes == 2 and i.weight_rows == 0)
+    check_weight_copies(library, own, SMALL)
+    short = replace(OFTEN, k=256, batch=128)  # the whole weight stays in shared memory
     assert library.workspace_size(STATIONARY.name, short) == 0 < library.workspace_size(PINGPONG.name, short)
     assert not FAMILIES[STATIONARY.family].aligns_weight(STATIONARY, short)
-    assert library.workspace_size(SMALL.name, often) == 928 * 256 * 2
-    least = make_problem(batch=1, k=2304, c=72, filter=[1, 1], input=[48, 56])
-    assert FAMILIES[SMALL.family].aligns_weight(SMALL, least)
-    run_instance(library, SMALL.name, least, 1)
+    assert library.workspace_size(SMALL.name, OFTEN) == 928 * 256 * 2
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from ckgen.conv.problem import make_problem
-from ckgen.families.registry import FAMILIES
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library
@@ -18,6 +17,7 @@ from ckgen.operations.operation import BWD_DATA
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.sweep.sampled import chosen, every_third
+from tests.support.weight_copies import check_weight_copies
 
 pytestmark = pytest.mark.compiles
 
@@ -118,15 +118,7 @@ def test_what_does_not_fit_16_bytes_is_refused(library: Library, name: str, prob
 
 
 def test_a_weight_whose_rows_break_cache_lines_is_copied_where_tiles_read_it_often(library: Library) -> None:
-    often = make_problem(batch=32, k=928, c=232, filter=[1, 1], input=[28, 28])
-    problems = [often, replace(often, c=256), replace(often, batch=1), replace(often, k=32)]
-    for instance in (DATA, DATA_SMALL, DATA_PINGPONG_128):
-        copied = [library.workspace_size(instance.name, p, split_k=1) >= p.k * p.c * 2 for p in problems]
-        assert copied == [FAMILIES[instance.family].aligns_weight(instance, p) for p in problems], instance.name
-        assert copied == [True, False, False, False], instance.name
-    least = make_problem(batch=1, k=2304, c=72, filter=[1, 1], input=[48, 56])
-    assert FAMILIES[DATA_SMALL.family].aligns_weight(DATA_SMALL, least)
-    run_instance(library, DATA_SMALL.name, least, 1)
+    check_weight_copies(library, (DATA, DATA_SMALL, DATA_PINGPONG_128), DATA_SMALL)
 
 
 def test_gaps_between_positions_are_refused_and_those_between_channels_are_not(library: Library) -> None:
