@@ -1,4 +1,4 @@
-"""Check which problems' weights a family for Hopper copies, because rows that tiles read often break cache lines."""
+"""Check when a family for Hopper copies a weight: where tiles often read rows that break cache lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST = make_problem(batch=1, k=2304, c=72, filter=[1, 1], input=[48, 56])
 
 
 def check_weight_copies(library: Library, instances: Iterable[Instance], small: Instance) -> None:
-    """Of ``instances``, the library and the selector's rule agree; ``small`` copies a weight and is right."""
+    """The library copies as the selector expects for each of ``instances``. ``small`` copies and is right."""
     problems = [OFTEN, replace(OFTEN, c=256), replace(OFTEN, batch=1), replace(OFTEN, k=32)]
     for instance in instances:
         copied = [library.workspace_size(instance.name, p, split_k=1) >= p.k * p.c * 2 for p in problems]
