@@ -30,8 +30,6 @@ SINGLE_ROWS = 16  # filter rows that a sweep never has: one row at a time comes 
 POSITIONS = 4  # per strip: neighbouring taps share most of their values, and the sums fit registers
 WEIGHT_BYTES = 16 * 1024  # in LDS; more weights pass through it in parts
 SUM_BYTES = 4
-LEAST_ROWS = 8  # of a sweep
-LEAST_ROUNDS = {BWD_WEIGHT: 4, BWD_DATA: 1}  # strips or sweeps of each thread
 
 DERIVED = (
     Value("ndim", "Spatial dimensions, 1 to 3: the first tensor has them beside G, N and C."),
@@ -114,14 +112,8 @@ class Depthwise(Family):
         """Single positions. Where several instances take a filter, the smallest one that sweeps comes first."""
         single = SINGLE_ROWS * SINGLE_ROWS // instance.a_vector
         taps = instance.m_per_block * instance.stages if instance.stages > 1 else single
-        sweep = (instance.stages, instance.m_per_block, instance.n_per_block, self.least_positions(instance))
+        sweep = (instance.stages, instance.m_per_block, instance.n_per_block, instance.k_per_block)
         return Coverage(1, 1, taps, 0, True, sweep=sweep)
-
-    def least_positions(self, instance: Fields) -> int:
-        """Positions of all groups that a workgroup takes at least: one sweep of each thread, in backward weight four,
-        after which the threads add their sums. templates/src/plan/depthwise_checks.cpp has the rows of a sweep."""
-        rows = max(LEAST_ROWS, 2 * instance.stages) if instance.stages > 1 else 1
-        return instance.k_per_block * rows * LEAST_ROUNDS[instance.operation]
 
     def tile_bytes(self, instance: Fields) -> TileBytes:
         """Traffic of k_per_block positions of n_per_block groups, of which each is read and written, or read twice."""

@@ -22,7 +22,7 @@ from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import ACCESS_BYTES, Shape, Width, small
 from ckgen.families.warp_mma import REASONS as MMA_REASONS
-from ckgen.families.warp_mma import REGISTERS, WarpMma, atom_rule, dtype_rule
+from ckgen.families.warp_mma import REGISTERS, WarpMma, atom_rule
 from ckgen.operations.operation import BWD_DATA
 
 KIB_OF_WEIGHT = 64  # of shared memory by rule: three workgroups fit a multiprocessor
@@ -60,13 +60,22 @@ DERIVED = (
 )  # fmt: skip
 REASONS = {
     **MMA_REASONS,
-    "k_per_block": "by rule: 64 channels of the output per step",
+    "k_per_block": "by rule: 128 bytes of channels of the output per step",
     "stages": f"by rule: {KIB_OF_WEIGHT} KiB of the weight",
     "slot": "by rule: 16 bytes, the widest global access",
 }
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
-    dtype_rule("streaming", "wavelet_tma"),
+    Rule(
+        id="streaming-dtype",
+        scope="domain",
+        condition="(elem_bytes == 2 and as_stored == 1) or elem_bytes == 4",
+        sentence="tensors are f16 or bf16, multiplied as they are, or f32",
+        message="{family} has no {dtype} instances",
+        help="use f16, bf16, f32 or f32_comp_tf32, or family xdl",
+        reason="Registers are filled with the elements that mma.sync takes: pairs of 16 bits, or numbers of tf32.",
+        blame=("dtype",),
+    ),
     Rule(
         id="streaming-spec",
         scope="domain",
@@ -91,10 +100,11 @@ RULES: tuple[Rule, ...] = (
         id="streaming-vectors",
         scope="domain",
         condition=(
-            "(a_vector == 2 or a_vector == 4 or a_vector == 8)"
-            " and ((channels_last and (c_vector == 2 or c_vector == 4 or c_vector == 8)) or a_vector == c_vector)"
+            "(a_vector * elem_bytes == 4 or a_vector * elem_bytes == 8 or a_vector * elem_bytes == 16)"
+            " and ((channels_last and (c_vector * elem_bytes == 4 or c_vector * elem_bytes == 8"
+            " or c_vector * elem_bytes == 16)) or a_vector == c_vector)"
         ),
-        sentence="A and C have vectors of 2, 4 or 8 elements, equal ones with positions side by side",
+        sentence="A and C have vectors of 4, 8 or 16 bytes, equal ones with positions side by side",
         message="vectors {a_vector}x{b_vector}x{c_vector} with layout {layout}",
         help="leave `vector` out, or give a and c 4 for positions or channels in multiples of 4",
         reason="A lane keeps what it loads in its registers, and stores results of the same places.",
@@ -104,9 +114,10 @@ RULES: tuple[Rule, ...] = (
         id="streaming-weight-vector",
         scope="tile",
         condition=(
-            "(b_vector == 1 or b_vector == 2 or b_vector == 4 or b_vector == 8) and n_per_block % b_vector == 0"
+            "(b_vector == 1 or b_vector == 2 or b_vector == 4 or b_vector == 8) and b_vector * elem_bytes <= 16"
+            " and n_per_block % b_vector == 0"
         ),
-        sentence="vectors of B have 1, 2, 4 or 8 elements and divide the tile's channels",
+        sentence="vectors of B have 1, 2, 4 or 8 elements, 16 bytes at most, and divide the tile's channels",
         message="vectors of {b_vector} channels of the weight and n_per_block {n_per_block}",
         help="leave `vector` out",
         reason="The widest access of a lane has 16 bytes.",
@@ -116,18 +127,19 @@ RULES: tuple[Rule, ...] = (
         id="streaming-tile",
         scope="tile",
         condition=(
-            "(channels_last and m_per_block % (16 * warps) == 0 and m_per_block >= 16 * warps and n_per_block % 32 == 0"
-            " and n_per_block >= 32 and k_per_block % 32 == 0 and k_per_block >= 32)"
+            "(channels_last and m_per_block % (16 * warps) == 0 and m_per_block >= 16 * warps"
+            " and n_per_block * elem_bytes % 64 == 0 and n_per_block >= 16"
+            " and k_per_block * elem_bytes % 64 == 0 and k_per_block >= 16)"
             " or (not channels_last and m_per_block == 8 * a_vector * warps and n_per_block % 16 == 0"
             " and n_per_block >= 16 and k_per_block % 16 == 0 and k_per_block >= 16)"
         ),
         sentence=(
-            "with the channels last the tile has multiples of 16 positions per warp, of 32 channels and of 32 of"
-            " GEMM-K; else 8 vectors of positions per warp, and multiples of 16 channels and of 16 of GEMM-K"
+            "with the channels last the tile has multiples of 16 positions per warp, of 64 bytes of channels and of 64"
+            " bytes of GEMM-K; else 8 vectors of positions per warp, and multiples of 16 channels and of 16 of GEMM-K"
         ),
         message="the tile is {m_per_block}x{n_per_block}x{k_per_block} for {warps} warps and vectors of {a_vector}",
         help="for block_size 256 use a tile such as 256x32; with positions side by side 512x32, in vectors of 4 256x32",
-        reason="mma.sync takes 16 rows, 8 columns and 16 of GEMM-K; a lane accesses 16 neighbouring bytes.",
+        reason="mma.sync takes 16 rows, 8 columns and 32 bytes of GEMM-K; a lane accesses 16 neighbouring bytes.",
         blame=("tile", "k_per_block", "vector", "block_size"),
     ),
     Rule(
@@ -156,7 +168,7 @@ class Streaming(WarpMma):
     reasons: Mapping[str, str] = field(default_factory=lambda: REASONS, repr=False)
 
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
-        return 64
+        return 128 // DTYPES[dtype].elem_bytes
 
     def vectors(self, wanted: tuple[Width, Width, Width], shape: Shape) -> tuple[int, int, int]:
         full = ACCESS_BYTES // DTYPES[shape.dtype].elem_bytes

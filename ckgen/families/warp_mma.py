@@ -19,20 +19,6 @@ REASONS = {
 }
 
 
-def dtype_rule(prefix: str, other: str) -> Rule:
-    """The rule for data types, whose id begins with ``prefix``; ``other`` is the family that has more types."""
-    return Rule(
-        id=f"{prefix}-dtype",
-        scope="domain",
-        condition="elem_bytes == 2 and as_stored == 1",
-        sentence="tensors are f16 or bf16, multiplied as they are",
-        message="{family} has no {dtype} instances",
-        help=f"use f16 or bf16, or family {other}",
-        reason="Registers are filled with pairs of elements as mma.sync m16n8k16 takes them.",
-        blame=("dtype",),
-    )
-
-
 def atom_rule(prefix: str) -> Rule:
     """The rule for architectures, whose id begins with ``prefix``."""
     return Rule(

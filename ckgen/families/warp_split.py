@@ -17,7 +17,7 @@ from ckgen.families.rule import Rule
 from ckgen.families.rules.shared import LDS_BYTES
 from ckgen.families.tile_cost import TileBytes
 from ckgen.families.vectors import Shape, Width, k_major
-from ckgen.families.warp_mma import ATOM, REGISTERS, WarpMma, atom_rule, dtype_rule
+from ckgen.families.warp_mma import ATOM, REGISTERS, WarpMma, atom_rule
 from ckgen.families.warp_mma import REASONS as MMA_REASONS
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
@@ -54,7 +54,16 @@ REASONS = {
 }
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
-    dtype_rule("warp-split", "xdl"),
+    Rule(
+        id="warp-split-dtype",
+        scope="domain",
+        condition="elem_bytes == 2 and as_stored == 1",
+        sentence="tensors are f16 or bf16, multiplied as they are",
+        message="{family} has no {dtype} instances",
+        help="use f16 or bf16, or family xdl",
+        reason="Registers are filled with pairs of elements as mma.sync m16n8k16 takes them.",
+        blame=("dtype",),
+    ),
     Rule(
         id="warp-split-spec",
         scope="domain",

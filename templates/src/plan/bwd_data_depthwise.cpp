@@ -54,21 +54,29 @@ struct Division {
     StripCount strips;  // of an image and a residue
 };
 
-// Sets the rows of a sweep too.
-Division divide(const BwdDataArgs& a, const BwdDataTraits& t, DepthwiseStripWork& work) {
+// Sets the channel blocks and the rows of a sweep too.
+Division divide(const BwdDataArgs& a, const BwdDataTraits& t, DepthwiseStripWork& work, int compute_units) {
     const DepthwiseLimits& limits = t.depthwise;
-    const int last = t.ndim - 1;
+    const int last = t.ndim - 1, height = limits.rows > 1 ? last - 1 : -1;  // the dimension of sweeps
+    work.channel_blocks = ceil_div(a.groups, limits.channels);
     Division made;
-    for(int d = 0; d < t.ndim; ++d) {
-        made.residues *= std::min(a.stride[d], a.in_length[d]);
+    const auto divide_dimension = [&](int d, int at_once) {
         const int most = ceil_div(a.in_length[d], a.stride[d]);
         const int least = std::max(1, a.in_length[d] / a.stride[d]);
-        const bool sweeps = limits.rows > 1 && d == last - 1;
-        if(sweeps)
-            work.rows = rows_of_sweep(ceil_div(most, a.shift[d]), limits.rows);
-        const int at_once = sweeps ? work.rows : d == last ? limits.positions : 1;
-        const int distance = sweeps || d == last ? a.shift[d] : 1;
+        const int distance = d == height || d == last ? a.shift[d] : 1;
         made.strips.times(strips_of(most, distance, at_once), strips_of(least, distance, at_once));
+    };
+    for(int d = 0; d < t.ndim; ++d) {
+        made.residues *= std::min(a.stride[d], a.in_length[d]);
+        if(d != height)
+            divide_dimension(d, d == last ? limits.positions : 1);
+    }
+    if(height >= 0) {
+        const double strips = static_cast<double>(a.images) * made.strips.most * a.shift[height];
+        const double workgroups = strips / limits.position_threads * made.residues * work.channel_blocks;
+        const int length = ceil_div(ceil_div(a.in_length[height], a.stride[height]), a.shift[height]);
+        work.rows = rows_of_sweep(length, limits.rows, workgroups / compute_units);
+        divide_dimension(height, work.rows);
     }
     return made;
 }
@@ -78,7 +86,6 @@ std::string set_grid(BwdDataPlan& plan, const BwdDataTraits& t, const Division& 
     BwdDataArgs& a = plan.args;
     DepthwiseStripWork& work = plan.strips;
     const int64 strips = a.images * division.strips.most;
-    work.channel_blocks = ceil_div(a.groups, t.depthwise.channels);
     const int64 rounds = divide_up(strips, t.depthwise.position_threads);
     const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * compute_units, division.residues * work.channel_blocks);
     work.rounds = static_cast<int32>(std::clamp<int64>(rounds / wanted, 1, 256));
@@ -105,7 +112,7 @@ std::string plan_depthwise(BwdDataPlan& plan, const BwdDataTraits& t, const Prob
         reason = check_filter(plan.args, t);
     if(!reason.empty())
         return reason;
-    const Division division = divide(plan.args, t, plan.strips);
+    const Division division = divide(plan.args, t, plan.strips, compute_units);
     reason = check_strips(plan.args.images, division.strips, t.depthwise.position_threads,
                           image_bytes(p.out, t.ndim, t.elem_bytes));
     return reason.empty() ? set_grid(plan, t, division, compute_units) : reason;

@@ -12,7 +12,38 @@ using namespace depthwise;
 
 constexpr int kMostUnitGroups = 16;  // of a workgroup; the others share positions
 
-// Refuses problems whose weights or positions have no 31-bit numbers. `work`: with all strips in one split.
+// The division of the work, all of it in one split.
+DepthwiseWork depthwise_work(const BwdWeightArgs& a, int ndim, const DepthwiseLimits& limits, int compute_units) {
+    DepthwiseWork work{};
+    const int last = ndim - 1;
+    work.units = a.m * ceil_div(a.filter[last], limits.row_taps);
+    int64 strips = a.k;
+    for(int d = 0; d < last; ++d)
+        work.units *= ceil_div(a.filter[d], d == last - 1 ? limits.rows : 1);
+    const int most = std::min(kMostUnitGroups, limits.position_threads);
+    work.unit_groups = ceil_div(work.units, ceil_div(work.units, most));
+    const int threads = limits.position_threads / work.unit_groups;  // of strips
+    const int common = std::gcd(a.stride[last], a.dilation[last]);
+    work.stride = a.stride[last] / common;
+    work.dilation = a.dilation[last] / common;
+    strips = strips / a.out_length[last] * strips_of(a.out_length[last], work.dilation, limits.positions);
+    work.rows = 1;
+    work.row_stride = 1;
+    if(limits.rows > 1) {
+        const int height = last - 1, common_rows = std::gcd(a.stride[height], a.dilation[height]);
+        work.row_stride = a.stride[height] / common_rows;
+        work.row_dilation = a.dilation[height] / common_rows;
+        const int length = ceil_div(a.out_length[height], work.row_dilation);
+        const double sweeps = static_cast<double>(strips) / a.out_length[height] * work.row_dilation;
+        const double tiles = int64{ceil_div(a.groups, limits.channels)} * ceil_div(work.units, work.unit_groups);
+        work.rows = rows_of_sweep(length, limits.rows, sweeps / threads * tiles / compute_units);
+        strips = strips / a.out_length[height] * strips_of(a.out_length[height], work.row_dilation, work.rows);
+    }
+    work.rounds = static_cast<int32>(divide_up(strips, threads));
+    return work;
+}
+
+// Refuses problems whose weights or positions have no 31-bit numbers.
 std::string check_size(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& a, const DepthwiseWork& work) {
     const int last = t.ndim - 1;
     StripCount strips;
@@ -34,9 +65,12 @@ std::string set_grid(BwdWeightPlan& plan, const BwdWeightTraits& t, const Proble
     a.group_tiles = ceil_div(a.groups, t.depthwise.channels);
     a.m_tiles = ceil_div(whole.units, whole.unit_groups);
     a.n_tiles = 1;
-    const int64 wanted = divide_up(int64{kWorkgroupsPerUnit} * compute_units, int64{a.group_tiles} * a.m_tiles);
+    // Four strips of each thread, after which threads add their sums, or fewer if units have too few workgroups.
+    const int64 tiles = int64{a.group_tiles} * a.m_tiles;
+    const int64 least = std::min<int64>(whole.rounds, divide_up(int64{kLeastWorkgroupsPerUnit} * compute_units, tiles));
+    const int64 most = std::min<int64>(divide_up(int64{kWorkgroupsPerUnit} * compute_units, tiles), 65536);
     plan.split_k = a.split_k = static_cast<int>(
-        p.split_k > 0 ? p.split_k : std::clamp<int64>(whole.rounds / 4, 1, std::min<int64>(wanted, 65536)));
+        p.split_k > 0 ? p.split_k : std::clamp<int64>(whole.rounds / 4, std::min(least, most), most));
     const int64 threads = t.depthwise.position_threads / whole.unit_groups;  // of strips
     const int64 strips = divide_up(whole.rounds, a.split_k) * threads * a.split_k;
     if(strips > kMostRows || int64{a.groups} * a.split_k > kMostRows)
@@ -53,33 +87,6 @@ std::string set_grid(BwdWeightPlan& plan, const BwdWeightTraits& t, const Proble
 
 }  // namespace
 
-DepthwiseWork depthwise_work(const BwdWeightArgs& a, int ndim, const DepthwiseLimits& limits) {
-    DepthwiseWork work{};
-    const int last = ndim - 1;
-    work.units = a.m * ceil_div(a.filter[last], limits.row_taps);
-    int64 strips = a.k;
-    for(int d = 0; d < last; ++d)
-        work.units *= ceil_div(a.filter[d], d == last - 1 ? limits.rows : 1);
-    work.rows = 1;
-    work.row_stride = 1;
-    if(limits.rows > 1) {
-        const int height = last - 1, common_rows = std::gcd(a.stride[height], a.dilation[height]);
-        work.row_stride = a.stride[height] / common_rows;
-        work.row_dilation = a.dilation[height] / common_rows;
-        work.rows = rows_of_sweep(ceil_div(a.out_length[height], work.row_dilation), limits.rows);
-        strips = strips / a.out_length[height] * strips_of(a.out_length[height], work.row_dilation, work.rows);
-    }
-    const int most = std::min(kMostUnitGroups, limits.position_threads);
-    work.unit_groups = ceil_div(work.units, ceil_div(work.units, most));
-    const int common = std::gcd(a.stride[last], a.dilation[last]);
-    work.stride = a.stride[last] / common;
-    work.dilation = a.dilation[last] / common;
-    strips = strips / a.out_length[last] * strips_of(a.out_length[last], work.dilation, limits.positions);
-    work.rounds =
-        static_cast<int32>(divide_up(divide_up(strips, limits.position_threads / work.unit_groups), a.split_k));
-    return work;
-}
-
 std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const Problem& p, const Addresses& at,
                            int compute_units) {
     std::string reason = check_groups(t, p, at, t.elem_bytes);
@@ -88,13 +95,16 @@ std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& t, const 
     if(p.out_channels() * p.taps() > kMostRows)
         return refuse("depthwise-size", "a group has more than 2^31 weights");
     plan.args = make_args(t, p, 1, compute_units);
-    const DepthwiseWork whole = depthwise_work(plan.args, t.ndim, t.depthwise);
+    const DepthwiseWork whole = depthwise_work(plan.args, t.ndim, t.depthwise, compute_units);
     reason = check_size(t, p, plan.args, whole);
     if(!reason.empty())
         return reason;
     if(t.depthwise.rows > 1 && (whole.stride != 1 || whole.row_stride != 1))
         return refuse("depthwise-stride", "a stride does not divide its dilation; sweeps need neighbouring taps");
-    return set_grid(plan, t, p, whole, compute_units);
+    reason = set_grid(plan, t, p, whole, compute_units);
+    plan.depthwise = whole;
+    plan.depthwise.rounds = ceil_div(whole.rounds, plan.split_k);
+    return reason;
 }
 
 }  // namespace ckgen::conv

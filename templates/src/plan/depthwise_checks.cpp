@@ -64,9 +64,10 @@ int64 strips_of(int64 length, int64 distance, int positions) {
     return divide_up(length, distance * positions) * distance;
 }
 
-int rows_of_sweep(int length, int filter_rows) {
-    const int sweeps = std::max(1, length / std::max(8, 2 * filter_rows));
-    return ceil_div(length, sweeps);
+int rows_of_sweep(int length, int filter_rows, double workgroups) {
+    const double wanted = kLeastWorkgroupsPerUnit / workgroups;
+    const int fewest = std::max(1, length / std::max(8, 2 * filter_rows));
+    return ceil_div(length, std::max(fewest, wanted < length ? static_cast<int>(wanted) : length));
 }
 
 }  // namespace ckgen::conv::depthwise

@@ -39,13 +39,25 @@ NARROW = {
     "planes, weight's channels last": replace(FIRST, layout="NGKHW/GKYXC/NGCHW"),
     "volumes": replace(FIRST, layout="NGKDHW/GKCZYX/NGCDHW", n_per_block=64),
 }
+TF32 = replace(LAST, dtype="f32_comp_tf32", a_vector=4, b_vector=4, c_vector=4, k_per_block=16)
+TF32_FIRST = replace(TF32, layout="NGKHW/GKCYX/NGCHW", n_per_block=64)
+OF_F32 = {
+    "tf32": replace(TF32, m_per_block=128, n_per_block=48, k_per_block=32),
+    "tf32, pairs": replace(TF32, m_per_block=64, math_waves=2, n_per_block=16, k_per_block=48, a_vector=2, b_vector=1, c_vector=1),
+    "f32": replace(TF32, dtype="f32", c_vector=2),
+    "tf32, planes": TF32_FIRST,
+    "tf32, single positions and weights": replace(TF32_FIRST, m_per_block=64, a_vector=1, b_vector=1, c_vector=1),
+    "f32, positions in pairs": replace(TF32_FIRST, dtype="f32", m_per_block=128, a_vector=2, b_vector=2, c_vector=2),
+}
 FUSED = (
     replace(LAST, function="Bilinear"),
     replace(LAST, function="AddResidual", c_vector=4, dtype="bf16"),
     replace(FIRST, function="AddResidual"),
     replace(FIRST, function="Scale", m_per_block=256, a_vector=4, c_vector=4),
+    replace(TF32, function="AddResidual"),
+    replace(TF32_FIRST, function="Bilinear"),
 )
-ALL = (LAST, FIRST, *NARROW.values(), *FUSED)
+ALL = (LAST, FIRST, *NARROW.values(), *OF_F32.values(), *FUSED)
 SIZES = {1: [60], 2: [4, 14], 3: [2, 4, 5]}  # positions of an image
 
 

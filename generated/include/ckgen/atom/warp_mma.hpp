@@ -2,7 +2,9 @@
 // One warp's m16n8k16 and m16n8k8: its lanes, and the multiplication on the current platform.
 #pragma once
 
+#include "ckgen/atom/tf32_parts.hpp"
 #include "ckgen/atom/warp_mma_lanes.hpp"
+#include "ckgen/compute_types.hpp"
 
 #if defined(CKGEN_PLATFORM_HOST) && CKGEN_PLATFORM_HOST
 #include "ckgen/atom/warp_mma_host.hpp"
@@ -15,6 +17,45 @@ namespace ckgen::atom {
 // The low (which = 0) or high halves of two words as one word: a pair of elements of a fragment.
 CKGEN_DEVICE uint32 half_of(int which, uint32 a, uint32 b) {
     return which == 0 ? platform::merge_halves<false>(a, b) : platform::merge_halves<true>(a, b);
+}
+
+// Element `at` of each of Word rows as a register of a fragment. A row: an array of words of Word elements.
+template <int Word, class Row>
+CKGEN_DEVICE uint32 along_k(int at, const Row* rows) {
+    if constexpr(Word == 2)
+        return half_of(at % 2, rows[0][at / 2], rows[1][at / 2]);
+    else
+        return rows[0][at];
+}
+
+// A register of a fragment as multiply_32_bytes() takes it: f32 rounded to tf32 for that type.
+template <class T>
+CKGEN_DEVICE uint32 operand(uint32 bits, T) {
+    return bits;
+}
+CKGEN_DEVICE uint32 operand(uint32 bits, tf32_t) {
+    return __builtin_bit_cast(uint32, Convert<tf32_t>::from(__builtin_bit_cast(float, bits)).value);
+}
+
+// c += the product of 16 rows and 8 columns with 32 bytes of GEMM-K. float: as the sum of two numbers of tf32, in sums of
+// their own, because tensor cores round sums toward zero.
+template <class T>
+CKGEN_DEVICE void multiply_32_bytes(float (&c)[4], const uint32 (&a)[1][4], const uint32 (&b)[1][2], T type) {
+    mma_m16n8k16(c, a[0], b[0], type);
+}
+CKGEN_DEVICE void multiply_32_bytes(float (&c)[4], const uint32 (&a)[1][4], const uint32 (&b)[1][2], tf32_t type) {
+    mma_m16n8k8(c, a[0], b[0], type);
+}
+CKGEN_DEVICE void multiply_32_bytes(float (&c)[4], const uint32 (&a)[1][4], const uint32 (&b)[1][2], float) {
+    const Tf32Parts<1, 4> row(a);
+    const Tf32Parts<1, 2> column(b);
+    float products[4] = {};
+    mma_m16n8k8(products, row.low[0], column.high[0], tf32_t{});
+    mma_m16n8k8(products, row.high[0], column.low[0], tf32_t{});
+    mma_m16n8k8(products, row.high[0], column.high[0], tf32_t{});
+    CKGEN_UNROLL
+    for(int q = 0; q < 4; ++q)
+        c[q] += products[q];
 }
 
 }  // namespace ckgen::atom

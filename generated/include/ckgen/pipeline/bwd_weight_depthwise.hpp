@@ -33,7 +33,6 @@ class DepthwiseBwdWeightKernel {
 
 public:
     using Args = DepthwiseBwdWeightArgs<D>;
-    static constexpr int dimensions = ndim;
     static constexpr conv::DepthwiseLimits limits{vector,    D::n_per_block, row_taps,
                                                   unit_rows, positions,      D::position_threads};
     static constexpr int launch_threads = D::launch_threads;

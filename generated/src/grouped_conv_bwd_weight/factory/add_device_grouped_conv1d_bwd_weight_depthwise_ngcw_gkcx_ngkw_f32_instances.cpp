@@ -15,7 +15,7 @@ void add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, "grouped_conv_bwd_weight", "depthwise", "NGCW/GKCX/NGKW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 1024, 256, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 1, 7, 1, 4096, 0, 0, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, "grouped_conv_bwd_weight", "depthwise", "NGCW/GKCX/NGKW", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 1024, 256, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 1, 7, 1, 1024, 0, 0, false, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -15,7 +15,7 @@ void add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_instance
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, "grouped_conv_bwd_weight", "depthwise", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 128, 64, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 2, 2, 4, 256, 16384, 1, 1.0, 1, 1, 7, 64, 512, 0, 0, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, "grouped_conv_bwd_weight", "depthwise", "NWGC/GKXC/NWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 128, 64, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 2, 2, 4, 256, 16384, 1, 1.0, 1, 1, 7, 64, 128, 0, 0, false, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -15,7 +15,7 @@ void add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_ins
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_instances() {
     static const FactoryRow rows[] = {
-        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, "grouped_conv_bwd_weight", "depthwise", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 16, 256, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 1, 3, 64, 64, 0, 0, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, "grouped_conv_bwd_weight", "depthwise", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 16, 256, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 1, 3, 64, 16, 0, 0, false, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

@@ -19,21 +19,27 @@ struct StreamingBwdDataArgs {
     conv::StreamingWork work;
 };
 
+// Elements of a register: two of 16 bits, one of f32 (rounded to tf32, or multiplied as two numbers of tf32).
+template <class D>
+inline constexpr int streaming_word = 4 / D::elem_bytes;
+
 // The part of a lane in loads, products and stores. Shared memory has the weight as fragments of mma.sync: 16 bytes of
 // a lane follow those of the lane before it. A unit of unit_rows output channels by unit_columns input channels makes
-// the fragments of eight lanes, which put_unit() stores. Units that follow each other along the output channels belong
+// the fragments of 1 to 8 lanes, which put_unit() stores. Units that follow each other along the output channels belong
 // to neighbouring lanes.
 template <class D, bool ChannelsLast>
 class StreamingTile;
 
-// Channels last: rows of the product are positions, columns input channels. Of 32 channels of the output a lane has
-// eight neighbouring ones, of 32 of the input too.
+// Channels last: rows of the product are positions, columns input channels. Of 64 bytes of channels of the output a
+// lane has 16 neighbouring ones, of those of the input too.
 template <class D>
 class StreamingTile<D, true> {
     using Args = StreamingBwdDataArgs<D>;
-    using T = typename D::Out;
+    using T = typename D::ComputeA;
     using In = typename D::In;
-    static constexpr int rows = D::warp_positions / 16, columns = D::n_per_block / 8, chunks = D::k_per_block / 32;
+    static constexpr int word = streaming_word<D>, own = 4 * word;  // elements of a register, of 16 bytes
+    static constexpr int rows = D::warp_positions / 16, columns = D::n_per_block / 8;
+    static constexpr int chunks = D::k_per_block / (4 * own);
 
 public:
     using Sums = float[rows][columns][4];
@@ -45,19 +51,20 @@ public:
         int rows_left = 0;
     };
 
-    static constexpr int unit_rows = 8, unit_columns = 8;
+    static constexpr int unit_rows = own, unit_columns = own;
     // Byte of a unit in a tile of the weight, from its first output and input channel in the tile.
     static CKGEN_DEVICE int byte_of_unit(int k, int c) {
-        return (k / 32 * columns + c / 32 * 4) * 512 + c % 32 / 8 * 128 + k % 32 / 8 * 16;
+        const int column = c / (4 * own) * (own / 2);  // the first of its eights of columns
+        return (k / (4 * own) * columns + column) * 512 + c / own % 4 * 128 + k / own % 4 * 16;
     }
-    // Pairs of neighbouring input channels by output channels.
-    static CKGEN_DEVICE void put_unit(const platform::Thread& thread, int byte, const uint32 (&pairs)[8][4]) {
+    // Registers with neighbouring input channels by output channels.
+    static CKGEN_DEVICE void put_unit(const platform::Thread& thread, int byte, const uint32 (&words)[own][4]) {
         CKGEN_UNROLL
-        for(int c = 0; c < 8; ++c) {
+        for(int c = 0; c < own; ++c) {
             Vec<uint32, 4> fragment;
             CKGEN_UNROLL
             for(int w = 0; w < 4; ++w)
-                fragment[w] = atom::half_of(c % 2, pairs[2 * w][c / 2], pairs[2 * w + 1][c / 2]);
+                fragment[w] = atom::along_k<word>(c, words + w * word);
             thread.lds_store(byte + c / 2 * 512 + c % 2 * 64, fragment);
         }
     }
@@ -72,8 +79,8 @@ public:
         return {p.out + group_ * p.out_group_bytes + int64{position} * row_bytes_ + part_ * 16, p.positions - position};
     }
     CKGEN_DEVICE void load(Loaded& loaded, const Source& source, int step) const {
-        const char* const address = source.address + step * (D::k_per_block * 2);
-        const int left = args_.problem.k - step * D::k_per_block - part_ * 8;
+        const char* const address = source.address + step * (D::k_per_block * D::elem_bytes);
+        const int left = args_.problem.k - step * D::k_per_block - part_ * own;
         CKGEN_UNROLL
         for(int i = 0; i < rows; ++i)
             CKGEN_UNROLL
@@ -83,14 +90,14 @@ public:
             Vec<uint32, 4>& words = loaded.words[i][half][c];
             words = {};
             CKGEN_UNROLL
-            for(int e = 0; e < 8; e += D::a_vector) {
-                if(i * 16 + half * 8 >= source.rows_left || c * 32 + e >= left)
+            for(int e = 0; e < own; e += D::a_vector) {
+                if(i * 16 + half * 8 >= source.rows_left || c * 4 * own + e >= left)
                     continue;
-                const auto part = thread_.template global_load<Vec<uint32, D::a_vector / 2>>(
-                    address + static_cast<uint32>((i * 16 + half * 8) * row_bytes_) + c * 64 + e * 2);
+                const auto part = thread_.template global_load<Vec<uint32, D::a_vector / word>>(
+                    address + static_cast<uint32>((i * 16 + half * 8) * row_bytes_) + c * 64 + e * D::elem_bytes);
                 CKGEN_UNROLL
-                for(int w = 0; w < D::a_vector / 2; ++w)
-                    words[e / 2 + w] = part[w];
+                for(int w = 0; w < D::a_vector / word; ++w)
+                    words[e / word + w] = part[w];
             }
         }
     }
@@ -106,16 +113,18 @@ public:
             for(int i = 0; i < rows; ++i)
                 CKGEN_UNROLL
             for(int s = 0; s < 2; ++s) {
-                const auto &upper = loaded.words[i][0][c], &lower = loaded.words[i][1][c];
-                const uint32 a[4] = {upper[2 * s], lower[2 * s], upper[2 * s + 1], lower[2 * s + 1]};
-                const uint32 pair[2] = {b[2 * s], b[2 * s + 1]};
-                atom::mma_m16n8k16(sums[i][j], a, pair, T{});
+                uint32 a[1][4];
+                CKGEN_UNROLL
+                for(int e = 0; e < 4; ++e)
+                    a[0][e] = atom::operand(loaded.words[i][e % 2][c][2 * s + e / 2], T{});
+                const uint32 pair[1][2] = {{b[2 * s], b[2 * s + 1]}};
+                atom::multiply_32_bytes(sums[i][j], a, pair, T{});
             }
         }
     }
     CKGEN_DEVICE void store(int tile, int first_channel, const Sums& sums) const {
         const typename D::KernelArgs& p = args_.problem;
-        epilogue::InputPlace<1> at{group_, 0, first_channel + part_ * 8, {tile * D::warp_positions + row_}};
+        epilogue::InputPlace<1> at{group_, 0, first_channel + part_ * own, {tile * D::warp_positions + row_}};
         const int rows_left = p.positions - at.position[0], channels_left = p.n - at.channel;
         In* const target = reinterpret_cast<In*>(p.target) + epilogue::input_offset<D>(at, p.in);
         CKGEN_UNROLL
@@ -123,19 +132,19 @@ public:
             CKGEN_UNROLL
         for(int half = 0; half < 2; ++half)
             CKGEN_UNROLL
-        for(int c = 0; c < columns * 8; c += 32)
+        for(int c = 0; c < columns * 8; c += 4 * own)
             CKGEN_UNROLL
-        for(int e = 0; e < 8; e += D::c_vector) {
+        for(int e = 0; e < own; e += D::c_vector) {
             if(i * 16 + half * 8 >= rows_left || c + e >= channels_left)
                 continue;
             float values[D::c_vector];
             CKGEN_UNROLL
             for(int v = 0; v < D::c_vector; ++v)
                 values[v] = sums[i][c / 8 + (e + v) / 2][half * 2 + (e + v) % 2];
-            epilogue::InputPlace<1> own = at;
-            own.channel += c + e;
-            own.position[0] += i * 16 + half * 8;
-            const epilogue::FusedInputsOf<D, D::c_vector> inputs(thread_, p.d, own);
+            epilogue::InputPlace<1> place = at;
+            place.channel += c + e;
+            place.position[0] += i * 16 + half * 8;
+            const epilogue::FusedInputsOf<D, D::c_vector> inputs(thread_, p.d, place);
             epilogue::write_fused<D>(thread_, p.function, inputs,
                                      target + (i * 16 + half * 8) * p.in.position[0] + c + e, values);
         }
@@ -149,37 +158,39 @@ private:
 };
 
 // Positions side by side: rows of the product are input channels, columns positions. A lane loads a_vector neighbouring
-// positions of four neighbouring output channels. Of the eight vectors of a tile, column n of the j-th eight columns is
+// positions of the neighbouring output channels of two registers. Of the eight vectors of a tile, column n of the j-th eight columns is
 // position j of vector n % 2 * 4 + n / 2: a lane's results are then of vectors p and 4 + p for lane p of four, so that
 // lanes that store together fill neighbouring vectors.
 template <class D>
 class StreamingTile<D, false> {
     using Args = StreamingBwdDataArgs<D>;
-    using T = typename D::Out;
+    using T = typename D::ComputeA;
     using In = typename D::In;
-    static constexpr int width = D::a_vector, rows = D::n_per_block / 16, steps = D::k_per_block / 16;
-    using Values = Vec<uint32, width / 2>;
+    static constexpr int word = streaming_word<D>, own = 2 * word;  // output channels of a lane in a step
+    static constexpr int width = D::a_vector, rows = D::n_per_block / 16, steps = D::k_per_block / (4 * own);
+    using Values = Vec<uint32, width / word>;
 
 public:
     using Sums = float[rows][width][4];
     struct Loaded {
-        Values values[steps][4];
+        Values values[steps][own];
     };
     struct Source {
         const char* address = nullptr;
         bool there = false;
     };
 
-    static constexpr int unit_rows = 4, unit_columns = 16;
-    static CKGEN_DEVICE int byte_of_unit(int k, int c) { return (k / 16 * rows + c / 16) * 512 + k % 16 / 4 * 16; }
-    static CKGEN_DEVICE void put_unit(const platform::Thread& thread, int byte, const uint32 (&pairs)[4][8]) {
+    static constexpr int unit_rows = own, unit_columns = 16;
+    static CKGEN_DEVICE int byte_of_unit(int k, int c) {
+        return (k / (4 * own) * rows + c / 16) * 512 + k / own % 4 * 16;
+    }
+    static CKGEN_DEVICE void put_unit(const platform::Thread& thread, int byte, const uint32 (&words)[own][16 / word]) {
         CKGEN_UNROLL
         for(int c = 0; c < 8; ++c) {
             Vec<uint32, 4> fragment;
             CKGEN_UNROLL
             for(int w = 0; w < 4; ++w)
-                fragment[w] =
-                    atom::half_of(c % 2, pairs[w / 2 * 2][w % 2 * 4 + c / 2], pairs[w / 2 * 2 + 1][w % 2 * 4 + c / 2]);
+                fragment[w] = atom::along_k<word>(w % 2 * 8 + c, words + w / 2 * word);
             thread.lds_store(byte + c * 64, fragment);
         }
     }
@@ -191,43 +202,41 @@ public:
     CKGEN_DEVICE Source seek(int tile) const {
         const typename D::KernelArgs& p = args_.problem;
         const Vector at(args_, tile * 8 + row_ % 2 * 4 + row_ / 2);
-        return {p.out + group_ * p.out_group_bytes + at.image * p.out_image_bytes + at.position * 2 +
-                    int64{part_ * 4} * p.out_k_bytes,
+        return {p.out + group_ * p.out_group_bytes + at.image * p.out_image_bytes +
+                    at.position * D::elem_bytes + int64{part_ * own} * p.out_k_bytes,
                 at.image < p.images};
     }
     CKGEN_DEVICE void load(Loaded& loaded, const Source& source, int step) const {
         const int32 pitch = args_.problem.out_k_bytes;
         const char* const address = source.address + int64{step * D::k_per_block} * pitch;
-        const int left = source.there ? args_.problem.k - step * D::k_per_block - part_ * 4 : 0;
+        const int left = source.there ? args_.problem.k - step * D::k_per_block - part_ * own : 0;
         CKGEN_UNROLL
         for(int s = 0; s < steps; ++s)
             CKGEN_UNROLL
-        for(int k = 0; k < 4; ++k) {
+        for(int k = 0; k < own; ++k) {
             loaded.values[s][k] = {};
-            if(s * 16 + k < left)
+            if(s * 4 * own + k < left)
                 loaded.values[s][k] =
-                    thread_.template global_load<Values>(address + static_cast<uint32>((s * 16 + k) * pitch));
+                    thread_.template global_load<Values>(address + static_cast<uint32>((s * 4 * own + k) * pitch));
         }
     }
     CKGEN_DEVICE void multiply(const Loaded& loaded, int weight, Sums& sums) const {
         CKGEN_UNROLL
         for(int s = 0; s < steps; ++s) {
-            uint32 b[width][2];
+            uint32 b[width][1][2];
             CKGEN_UNROLL
             for(int j = 0; j < width; ++j)
                 CKGEN_UNROLL
-            for(int pair = 0; pair < 2; ++pair) {
-                const uint32 even = loaded.values[s][2 * pair][j / 2], odd = loaded.values[s][2 * pair + 1][j / 2];
-                b[j][pair] = atom::half_of(j % 2, even, odd);
-            }
+            for(int e = 0; e < 2; ++e)
+                b[j][0][e] = atom::operand(atom::along_k<word>(j, loaded.values[s] + e * word), T{});
             CKGEN_UNROLL
             for(int i = 0; i < rows; ++i) {
                 const auto fragment = thread_.template lds_load<Vec<uint32, 4>>(weight + (s * rows + i) * 512 +
                                                                                 thread_.thread_id() % 32 * 16);
-                const uint32 a[4] = {fragment[0], fragment[1], fragment[2], fragment[3]};
+                const uint32 a[1][4] = {{fragment[0], fragment[1], fragment[2], fragment[3]}};
                 CKGEN_UNROLL
                 for(int j = 0; j < width; ++j)
-                    atom::mma_m16n8k16(sums[i][j], a, b[j], T{});
+                    atom::multiply_32_bytes(sums[i][j], a, b[j], T{});
             }
         }
     }
@@ -246,10 +255,10 @@ public:
                 Vec<In, width> results;
                 CKGEN_UNROLL
                 for(int j = 0; j < width; ++j) {
-                    epilogue::InputPlace<1> own = at;
-                    own.channel += i * 8;
-                    own.position[0] += j;
-                    const epilogue::FusedInputsOf<D, 1> inputs(thread_, p.d, own);
+                    epilogue::InputPlace<1> place = at;
+                    place.channel += i * 8;
+                    place.position[0] += j;
+                    const epilogue::FusedInputsOf<D, 1> inputs(thread_, p.d, place);
                     results[j] = Convert<In>::from(inputs.apply(p.function, 0, sums[i / 2][j][i % 2 * 2 + e]));
                 }
                 thread_.global_store(target + i * 8 * p.in.channel, results);
@@ -272,10 +281,9 @@ private:
 
 template <class D>
 class StreamingBwdDataKernel {
-    using T = typename D::Out;
     using Tile = StreamingTile<D, D::Layout::channels_last>;
-    static constexpr int threads = D::block_size, warps = threads / 32;
-    static constexpr int tile_bytes = D::k_per_block * D::n_per_block * 2;
+    static constexpr int threads = D::block_size, warps = threads / 32, word = streaming_word<D>;
+    static constexpr int tile_bytes = D::k_per_block * D::n_per_block * D::elem_bytes;
 
 public:
     using Args = StreamingBwdDataArgs<D>;
@@ -290,11 +298,18 @@ public:
         platform::pdl_wait();
         const int block = static_cast<int>(thread.block_id());
         const int group = args.work.by_workgroups.quotient(block);
+        const int warp = thread.uniform(thread.thread_id() / 32);
+        const int unit = (block - group * args.work.workgroups) * warps + warp;
+        const Tile tile(thread, args, group);
+        typename Tile::Source source = tile.seek(args.work.by_n_tiles.quotient(unit));
+        typename Tile::Loaded first;  // on its way while the weight is loaded
+        if(unit < args.work.units)
+            tile.load(first, source, 0);
         load_weight(args, thread, group);
         thread.barrier();
         platform::pdl_launch_dependents();
-        const int warp = thread.uniform(thread.thread_id() / 32);
-        stream(args, thread, group, (block - group * args.work.workgroups) * warps + warp);
+        if(unit < args.work.units)
+            stream(args, tile, unit, source, first);
     }
 
 private:
@@ -309,48 +324,45 @@ private:
         for(int i = thread.thread_id(); i < units; i += threads) {
             const int fourth = i / 4;
             const int k = (fourth / column_units * 4 + i % 4) * rows, c = fourth % column_units * columns;
-            uint32 pairs[rows][columns / 2];
+            uint32 words[rows][columns / word];
             CKGEN_UNROLL
             for(int r = 0; r < rows; ++r)
                 CKGEN_UNROLL
             for(int e = 0; e < columns; e += piece)
                 load_piece(thread, weight + (k + r) * p.wei_k_bytes + int64{c + e} * p.wei_c_bytes, p.wei_c_bytes,
-                           k + r < p.k ? p.n - c - e : 0, pairs[r] + e / 2);
+                           k + r < p.k ? p.n - c - e : 0, words[r] + e / word);
             const int tile = (k / D::k_per_block * args.work.n_tiles + c / D::n_per_block) * tile_bytes;
-            Tile::put_unit(thread, tile + Tile::byte_of_unit(k % D::k_per_block, c % D::n_per_block), pairs);
+            Tile::put_unit(thread, tile + Tile::byte_of_unit(k % D::k_per_block, c % D::n_per_block), words);
         }
     }
-    // Loads `piece` neighbouring channels of the weight as pairs. `left`: channels up to the last one; a vector of them
-    // is inside the weight or outside.
-    static constexpr int piece = max_of(2, D::b_vector);
+    // Loads `piece` neighbouring channels of the weight. `left`: channels up to the last one; a vector of them is inside
+    // the weight or outside.
+    static constexpr int piece = max_of(word, D::b_vector);
     static CKGEN_DEVICE void load_piece(const platform::Thread& thread, const char* source, int32 c_bytes, int left,
-                                        uint32* pairs) {
-        if constexpr(D::b_vector == 1) {
+                                        uint32* words) {
+        if constexpr(D::b_vector < word) {
             const uint32 low = left > 0 ? thread.template global_load<uint16>(source) : 0u;
             const uint32 high = left > 1 ? thread.template global_load<uint16>(source + c_bytes) : 0u;
-            *pairs = low | high << 16;
+            *words = low | high << 16;
         } else {
-            Vec<uint32, piece / 2> values{};
+            Vec<uint32, piece / word> values{};
             if(left > 0)
-                values = thread.template global_load<Vec<uint32, piece / 2>>(source);
+                values = thread.template global_load<Vec<uint32, piece / word>>(source);
             CKGEN_UNROLL
-            for(int w = 0; w < piece / 2; ++w)
-                pairs[w] = values[w];
+            for(int w = 0; w < piece / word; ++w)
+                words[w] = atom::operand(values[w], typename D::ComputeA{});
         }
     }
 
     // A warp's units, n_per_block channels of a tile of positions each: every `distance`-th from `first` on, so that
-    // the warps of a workgroup read the same positions at the same time.
-    static CKGEN_DEVICE void stream(const Args& args, const platform::Thread& thread, int group, int first) {
+    // the warps of a workgroup read the same positions at the same time. `now`: what the first multiplication takes,
+    // from `source`.
+    static CKGEN_DEVICE void stream(const Args& args, const Tile& tile, int first, typename Tile::Source source,
+                                    typename Tile::Loaded now) {
         const conv::StreamingWork& work = args.work;
         const int k_tiles = ceil_div(args.problem.k, D::k_per_block);
         const int distance = work.workgroups * warps;
-        if(first >= work.units)
-            return;
-        const Tile tile(thread, args, group);
-        typename Tile::Loaded now, next;
-        typename Tile::Source source = tile.seek(work.by_n_tiles.quotient(first));
-        tile.load(now, source, 0);
+        typename Tile::Loaded next;
         for(int unit = first; unit < work.units; unit += distance) {
             const int number = work.by_n_tiles.quotient(unit), n = unit - number * work.n_tiles;
             typename Tile::Sums sums = {};

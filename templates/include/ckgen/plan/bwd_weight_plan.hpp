@@ -11,6 +11,7 @@ namespace ckgen::conv {
 
 struct BwdWeightPlan : Plan<BwdWeightArgs> {
     std::vector<BwdWeightTensor> d;
+    DepthwiseWork depthwise;
 };
 
 // Properties of an instance of backward weight that planning reads.
@@ -26,10 +27,9 @@ struct BwdWeightTraits : InstanceTraits {
 BwdWeightPlan make_plan(const BwdWeightTraits& traits, const Problem& problem, const Fusion& fusion,
                         const Addresses& addresses, int compute_units);
 
-// The planner of family depthwise, and the division of its work that follows from the planned arguments.
+// The planner of family depthwise.
 std::string plan_depthwise(BwdWeightPlan& plan, const BwdWeightTraits& traits, const Problem& problem,
                            const Addresses& addresses, int compute_units);
-DepthwiseWork depthwise_work(const BwdWeightArgs& args, int ndim, const DepthwiseLimits& limits);
 
 // The number of groups that a workgroup of family two_stage computes as one: those of the instance, at most all; 1
 // where groups are not side by side in memory.

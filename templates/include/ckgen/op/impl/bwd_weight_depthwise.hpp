@@ -16,8 +16,8 @@ struct BwdWeightDepthwise : DepthwiseFamily<BwdWeightFamily> {
 
 #if !CKGEN_DEVICE_PASS
     template <class Kernel, class Problem>
-    static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdWeightPlan&) {
-        return {p, conv::depthwise_work(p, Kernel::dimensions, Kernel::limits)};
+    static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdWeightPlan& plan) {
+        return {p, plan.depthwise};
     }
 #endif
 };
