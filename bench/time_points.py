@@ -12,6 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,11 +22,12 @@ from ckgen.bench.job import OK, problem_from_json  # noqa: E402
 from ckgen.conv.problem import ConvProblem  # noqa: E402
 from ckgen.cost.rank import predict, read_book  # noqa: E402
 from ckgen.elementwise.function import PASS_THROUGH  # noqa: E402
+from ckgen.families.counts import ceil_div  # noqa: E402
 from ckgen.families.registry import FAMILIES  # noqa: E402
 from ckgen.families.tile_cost import Code  # noqa: E402
 from ckgen.hardware.compute_units import RATES  # noqa: E402
 from ckgen.instance.instance import Instance, parse  # noqa: E402
-from ckgen.operations.operation import BWD_DATA  # noqa: E402
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT  # noqa: E402
 from ckgen.paths import spec_file  # noqa: E402
 from ckgen.problems.sets import load_problems  # noqa: E402
 from ckgen.selection import time_model  # noqa: E402
@@ -43,6 +45,9 @@ WHOLE_STORES = "bench/results/2026-11-28-h200-plane-stores"
 # Since then, and in WHOLE_STORES, kernels store planes 16 bytes at once; since then, tensor cores multiply f32 in
 # all families but depthwise ones, and in Hopper's own by wgmma.
 LATER = "bench/results/2026-11-29"
+# Since then, family depthwise divides small problems among more workgroups: by sweeps of fewer rows, and in backward
+# weight by more splits. Before, it did so down to this many rows of each thread for all compute units.
+DIVIDED_SINCE, DIVIDED_ROWS = "bench/results/2026-11-29-h200-streaming-f32", {BWD_DATA: 4 * 132, BWD_WEIGHT: 8 * 132}
 FROM_CACHE = 0.8  # time of memory in runs that follow each other on the same tensors
 AMD_LAYERS, AMD_ROWS = 150, 40  # layers drawn, and rows of each with a type and layout
 
@@ -112,9 +117,16 @@ def chosen_points(part: str) -> Iterator[Point]:
 
 
 def _outdated(file: str, instance: Instance, problem: ConvProblem) -> bool:
-    """True for a time of a kernel that copies the weight, stores planes in whole vectors, or multiplies f32 by tensor
-    cores, since then."""
+    """True for a time of a kernel that copies the weight, stores planes in whole vectors, multiplies f32 by tensor
+    cores, or divides small problems among more workgroups, since then."""
     family = FAMILIES[instance.family]
+    if file < DIVIDED_SINCE and instance.family == "depthwise":
+        image = problem.input if instance.operation == BWD_DATA else problem.output
+        tiles = problem.batch * prod(image) / instance.k_per_block * ceil_div(problem.groups, instance.n_per_block)
+        sweeps = instance.stages > 1
+        changed = sweeps or instance.operation == BWD_WEIGHT
+        if changed and tiles < DIVIDED_ROWS[instance.operation] * (8 if sweeps else 1):
+            return True
     if file < LATER and instance.dtype == "f32" and not family.single_channel:
         return True
     since = ALIGNED_SINCE if instance.channels_last else PLANES_ALIGNED_SINCE

@@ -16,7 +16,7 @@ from typing import Any
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.paths import PACKAGE
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 TABLES = PACKAGE / "tables"
 
 
@@ -73,7 +73,8 @@ class Table:
 
 
 def table_text(table: Table) -> str:
-    """The text of a table's file. Names are in a separate list; rows refer to them by index."""
+    """The text of a table's file. Names are in a separate list, to which rows refer by index: a row has a problem, type
+    and layout, then for each candidate the index, split_k and microseconds."""
     encode, compact = json.JSONEncoder().encode, json.JSONEncoder(separators=(",", ":")).encode
     names = sorted({c.name for row in table.rows for c in row.candidates})
     head: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "operation": table.operation, "arch": table.arch}
@@ -111,14 +112,15 @@ def load_tables(folder: Path = TABLES) -> tuple[Table, ...]:
     return tuple(parse_table(text, name) for name, text in load_texts(folder).items())
 
 
-def _row(row: MeasuredProblem, names: Sequence[str]) -> dict[str, Any]:
-    best = [[names.index(c.name), c.split_k, c.microseconds] for c in row.candidates]
-    return {"problem": row.problem, "dtype": row.dtype, "layout": row.layout, "best": best}
+def _row(row: MeasuredProblem, names: Sequence[str]) -> list[Any]:
+    candidates = ([names.index(c.name), c.split_k, c.microseconds] for c in row.candidates)
+    return [row.problem, row.dtype, row.layout, *candidates]
 
 
-def _parse_row(row: Mapping[str, Any], instances: Sequence[str]) -> MeasuredProblem:
-    best = tuple(Candidate(instances[at], split_k, microseconds) for at, split_k, microseconds in row["best"])
-    return MeasuredProblem(row["problem"], row["dtype"], row["layout"], best)
+def _parse_row(row: Sequence[Any], instances: Sequence[str]) -> MeasuredProblem:
+    problem, dtype, layout, *candidates = row
+    best = tuple(Candidate(instances[at], split_k, microseconds) for at, split_k, microseconds in candidates)
+    return MeasuredProblem(problem, dtype, layout, best)
 
 
 def _unusable(message: str) -> CkgenError:

@@ -32,7 +32,6 @@ from ckgen.selection.measured import (
 from ckgen.selection.time_model import COEFFICIENTS
 
 FASTEST = 3
-SLOWEST = 2.0  # times the fastest: no slower instance is kept for being the first of its family
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +125,7 @@ def _kept(rows: Sequence[ResultRow], instances: Mapping[str, Instance]) -> list[
         instance = instances[row.name]
         own = _demands(instance)
         covered = any(all(a <= b for a, b in zip(other, own, strict=True)) for other in demands)
-        other = instance.family not in families and row.ms <= SLOWEST * kept[0].ms
-        if len(kept) < FASTEST or other or not covered:
+        if len(kept) < FASTEST or instance.family not in families or not covered:
             kept.append(row)
             demands.append(own)
             families.add(instance.family)

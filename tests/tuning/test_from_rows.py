@@ -94,7 +94,7 @@ def test_a_table_comes_back_from_its_text() -> None:
     made = table(row(0.4), row(0.2, TMA.name, POINT, split_k=4))
     assert parse_table(table_text(made)) == made
     assert made.origin.device == ORIGIN.device and made.origin.commit == ORIGIN.commit_id
-    for text in ("{}", "[]", "no", table_text(made).replace('"schema_version": 3', '"schema_version": 7')):
+    for text in ("{}", "[]", "no", table_text(made).replace('"schema_version": 4', '"schema_version": 7')):
         with pytest.raises(CkgenError):
             parse_table(text)
 

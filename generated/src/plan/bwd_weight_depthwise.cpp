@@ -12,6 +12,8 @@ namespace {
 using namespace depthwise;
 
 constexpr int kMostUnitGroups = 16;  // of a workgroup; the others share positions
+// Workgroups per compute unit that hide the latency of each other's loads. With more of them, more sums are added.
+constexpr int kLeastWorkgroupsPerUnit = 2;
 
 // The division of the work, all of it in one split.
 DepthwiseWork depthwise_work(const BwdWeightArgs& a, int ndim, const DepthwiseLimits& limits, int compute_units) {
@@ -37,7 +39,8 @@ DepthwiseWork depthwise_work(const BwdWeightArgs& a, int ndim, const DepthwiseLi
         const int length = ceil_div(a.out_length[height], work.row_dilation);
         const double sweeps = static_cast<double>(strips) / a.out_length[height] * work.row_dilation;
         const double tiles = int64{ceil_div(a.groups, limits.channels)} * ceil_div(work.units, work.unit_groups);
-        work.rows = rows_of_sweep(length, limits.rows, sweeps / threads * tiles / compute_units);
+        const double least = static_cast<double>(kLeastWorkgroupsPerUnit) * compute_units;
+        work.rows = rows_of_sweep(length, limits.rows, sweeps / threads * tiles / least);
         strips = strips / a.out_length[height] * strips_of(a.out_length[height], work.row_dilation, work.rows);
     }
     work.rounds = static_cast<int32>(divide_up(strips, threads));

@@ -65,10 +65,10 @@ int64 strips_of(int64 length, int64 distance, int positions) {
     return divide_up(length, distance * positions) * distance;
 }
 
-int rows_of_sweep(int length, int filter_rows, double workgroups) {
-    const double wanted = kLeastWorkgroupsPerUnit / workgroups;
+int rows_of_sweep(int length, int filter_rows, double enough) {
     const int fewest = std::max(1, length / std::max(8, 2 * filter_rows));
-    return ceil_div(length, std::max(fewest, wanted < length ? static_cast<int>(wanted) : length));
+    const int wanted = 1 / enough < length ? static_cast<int>(1 / enough) : length;  // sweeps
+    return ceil_div(length, std::max(fewest, wanted));
 }
 
 }  // namespace ckgen::conv::depthwise

@@ -12,8 +12,6 @@ inline constexpr int64 kMostThreads = int64{1} << 32;
 inline constexpr int64 kMaxWindow = 0x7ffffff0;
 // Workgroups per compute unit: a few are resident at once, and the last ones end together.
 inline constexpr int kWorkgroupsPerUnit = 8;
-// Workgroups per compute unit that hide the latency of each other's loads.
-inline constexpr int kLeastWorkgroupsPerUnit = 2;
 
 // A thread reads and writes `vector` neighbouring groups of a tensor at once.
 std::string check_tensor(const char* name, const Tensor& tensor, const void* data, int bytes, int ndim, int vector);
@@ -39,7 +37,8 @@ int64 image_bytes(const Tensor& t, int ndim, int bytes);
 int64 strips_of(int64 length, int64 distance, int positions);
 
 // Rows of a sweep: enough to make its first rows, which are only read, a small part, or fewer if the GPU would not have
-// kLeastWorkgroupsPerUnit. `length`: rows of the result; `workgroups`: per compute unit, if each sweep had all rows.
-int rows_of_sweep(int length, int filter_rows, double workgroups);
+// enough workgroups. `length`: rows of the result; `enough`: the workgroups if each sweep had all rows, in multiples of
+// those that the GPU needs.
+int rows_of_sweep(int length, int filter_rows, double enough);
 
 }  // namespace ckgen::conv::depthwise
