@@ -45,7 +45,8 @@ DERIVED = (
     ),
     Value(
         "other_registers",
-        "Registers per lane for addresses and other values; the compiler keeps to them without spills.",
+        "Registers per lane for addresses and other values; the compiler keeps to them without spills, in full f32 with"
+        " a few.",
         "48 if a_k_major else 32",
     ),
     Value("lds_bytes", "Bytes of LDS a workgroup allocates: for the weight.",

@@ -40,6 +40,15 @@ DATA_1D = replace(DATA_ROWS, layout="NWGK/GKXC/NWGC", dtype="f32", function="Pas
 DATA_SINGLE = replace(
     DATA_1D, layout="NDHWGK/GKZYXC/NDHWGC", m_per_block=3, k_per_block=16, a_vector=1, function="AddResidual"
 )
+# Few groups.
+WEIGHT_FEW = (
+    replace(WEIGHT_3X3, n_per_block=16, k_per_block=512, dtype="f32"),
+    replace(WEIGHT_3X3, n_per_block=8, k_per_block=1024),
+)
+DATA_FEW = (
+    replace(DATA_3X3, n_per_block=16, k_per_block=512, dtype="bf16"),
+    replace(DATA_3X3, n_per_block=8, k_per_block=1024),
+)
 # One or two groups per lane.
 WEIGHT_ODD = (
     replace(WEIGHT_3X3, k_per_block=64, a_vector=1),
@@ -70,8 +79,8 @@ DATA_FIRST = (
     replace(FIRST_DATA, layout="NGKW/GKXC/NGCW", m_per_block=3, k_per_block=2048, stages=1),
     replace(FIRST_DATA, layout="GNHWK/GKYXC/GNHWC", m_per_block=1, stages=1),
 )
-WEIGHT = (WEIGHT_3X3, WEIGHT_ROWS, WEIGHT_1D, WEIGHT_SINGLE, *WEIGHT_ODD, *WEIGHT_FIRST)
-DATA = (DATA_3X3, DATA_5X5, DATA_ROWS, DATA_1D, DATA_SINGLE, *DATA_ODD, *DATA_FIRST)
+WEIGHT = (WEIGHT_3X3, WEIGHT_ROWS, WEIGHT_1D, WEIGHT_SINGLE, *WEIGHT_FEW, *WEIGHT_ODD, *WEIGHT_FIRST)
+DATA = (DATA_3X3, DATA_5X5, DATA_ROWS, DATA_1D, DATA_SINGLE, *DATA_FEW, *DATA_ODD, *DATA_FIRST)
 ALL = (*WEIGHT, *DATA)
 NAMES = [instance.name for instance in ALL]
 ROUNDS = 12  # problems per instance and seed
@@ -257,6 +266,20 @@ def test_taps_of_a_sweep_are_those_that_reach_one_position(library: Library) -> 
     """With a stride, only some taps of a filter reach a position: longer filters fit the same instance."""
     problem = make_problem(**{**LAYER, "filter": [6, 5], "stride": 2, "pad": 2, "input": [11, 9]})
     run_instance(library, DATA_3X3.name, problem, 1)
+
+
+@pytest.mark.parametrize(("instance", "workgroups"), [(DATA_3X3, [1, 5, 10]), (WEIGHT_3X3, [1, 7, 8])])
+def test_small_problems_have_sweeps_of_few_rows(library: Library, instance: Instance, workgroups: list[int]) -> None:
+    """The host has four compute units. A workgroup has 32 strips of 8 positions, so that 16 images of 14 rows would be
+    one workgroup if each sweep had all rows; 160 images are enough for whole sweeps."""
+    found = []
+    for images in (1, 16, 160):
+        problem = make_problem(groups=32, batch=images, k=1, c=1, filter=[3, 3], input=[14, 14], pad=1)
+        described = library.describe(instance.name, problem, split_k=-1)
+        found.append(library.planned(instance.name, described, (1 << 24, 2 << 24, 3 << 24, 4 << 24))[1])
+        if images < 160:
+            run_instance(library, instance.name, problem, -1)
+    assert found == workgroups
 
 
 @pytest.mark.parametrize("split_k", [17, 33, 129, 600])
