@@ -347,8 +347,8 @@ BUGS = {
     ),
     "a-line-is-read-before-it-is-there": Bug(
         "wgmma_input_store.hpp",
-        "        platform::sync_warp();\n        if constexpr(narrow)",
-        "        if constexpr(narrow)",
+        "        platform::sync_warp();\n        if constexpr(!narrow)",
+        "        if constexpr(!narrow)",
         ("LDS", "wgmma_input_store.hpp"),
         STEPS,
     ),

@@ -414,7 +414,7 @@ struct StreamingDerived : Config {
     static constexpr int warp_positions = m_per_block / max_of(1, warps);  // Positions that a warp computes at once.
     static constexpr int acc_registers = warp_positions * n_per_block / 32;  // Accumulator registers per lane.
     static constexpr int load_registers = 2 * (warp_positions * k_per_block * elem_bytes / 128);  // Registers per lane for the elements that are multiplied and for those that are loaded meanwhile.
-    static constexpr int other_registers = (a_k_major ? 48 : 32);  // Registers per lane for addresses and other values; the compiler keeps to them without spills.
+    static constexpr int other_registers = (a_k_major ? 48 : 32);  // Registers per lane for addresses and other values; the compiler keeps to them without spills, in full f32 with a few.
     static constexpr int lds_bytes = stages * k_per_block * n_per_block * elem_bytes;  // Bytes of LDS a workgroup allocates: for the weight.
     static constexpr int resident = max_of(1, min_of(65536 / (block_size * (acc_registers + load_registers + other_registers)), 233472 / (lds_bytes + 1024)));  // Workgroups per multiprocessor, by registers and the shared memory of Hopper.
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.

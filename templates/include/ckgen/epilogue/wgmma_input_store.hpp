@@ -1,7 +1,7 @@
 // The epilogue of wgmma kernels of backward data: applies the function to each sum and the D tensors and stores the
 // results. Each warp transposes its accumulators (epilogue/wgmma_store.hpp) through its own shared memory so that it
 // stores whole 128-byte lines: the cache accepts no more half lines than whole lines per cycle. With c_vector 1 rows of
-// the input begin anywhere, and a lane stores pairs of 16-bit results, or single ones where a row begins at an odd one.
+// the input begin anywhere, and a lane stores 8 or 4 bytes at once, or single results if rows begin elsewhere.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -23,7 +23,6 @@ class WgmmaInputStore {
     using Place = InputPlace<ndim>;
     static constexpr bool narrow = D::c_vector == 1;
     static constexpr int word_columns = 4 / static_cast<int>(sizeof(In));
-    using Word = Vec<In, word_columns>;
 
 public:
     static constexpr int line_columns = 128 / static_cast<int>(sizeof(In));
@@ -45,8 +44,12 @@ public:
         own_ = place_of(tile, walk_of_row(units, tile, there ? row : 0));
         own_.channel = tile.n_first;
         own_offset_ = there ? input_offset<D>(own_, args.in) : kNone;
-        if constexpr(narrow)
-            pairs_ = thread.ballot(there && reinterpret_cast<uintptr_t>(target_of(own_offset_)) % 4 != 0) == 0;
+        if constexpr(narrow) {
+            const auto begins_at = [&](int bytes) {
+                return thread.ballot(there && reinterpret_cast<uintptr_t>(target_of(own_offset_)) % bytes != 0) == 0;
+            };
+            begin_ = begins_at(8) ? 8 : begins_at(4) ? 4 : 0;
+        }
         if constexpr(D::d_tensors == 0 && !narrow) {
             CKGEN_UNROLL
             for(int i = 0; i < 4; ++i)
@@ -119,10 +122,12 @@ private:
         platform::sync_warp();  // what the warp put there before has been read
         transpose<Lines>(acc);
         platform::sync_warp();
-        if constexpr(narrow)
-            put_words<Lines>(line_columns * first);
-        else
+        if constexpr(!narrow)
             put_slots<Lines>(first);
+        else if(begin_ == 8)
+            put_words<Lines, 2 * word_columns>(line_columns * first);
+        else
+            put_words<Lines, word_columns>(line_columns * first);
     }
     template <int Lines>
     CKGEN_DEVICE void put_slots(int first) const {
@@ -143,18 +148,19 @@ private:
             if(offset_[i] != kNone && line_columns * line < left)
                 thread_.global_store(target + offset_[i] + line_columns * line, slots[line][i]);
     }
-    // Stores lines of results, from column `column` on. Lanes have the words of one row after the other: rows that
-    // follow each other in memory fill its lines.
-    template <int Lines>
+    // Stores lines of results, from column `column` on, Columns of them at once. Lanes have the words of one row after
+    // the other: rows that follow each other in memory fill its lines.
+    template <int Lines, int Columns>
     CKGEN_DEVICE void put_words(int column) const {
-        constexpr int at_once = 4;
+        using Word = Vec<In, Columns>;
+        constexpr int bytes = Columns * static_cast<int>(sizeof(In)), at_once = 16 / bytes;
         CKGEN_UNROLL
         for(int line = 0; line < Lines; ++line) {
             const int first_column = column + line_columns * line;
             const int left = min_of(columns_ - first_column, line_columns);
             if(left <= 0)
                 break;
-            const int words = ceil_div(left, word_columns);
+            const int words = ceil_div(left, Columns);
             const uint32 inverse = 65536u / static_cast<uint32>(words) + 1;  // exact for 16 * words
             for(int first = 0; first < 16 * words; first += 32 * at_once) {
                 Word value[at_once];
@@ -165,11 +171,12 @@ private:
                     const int number = first + 32 * i + lane_;
                     const int row = min_of(static_cast<int>(static_cast<uint32>(number) * inverse >> 16), 15);
                     const int word = number - row * words;
-                    own[i] = word_columns * word;
+                    own[i] = Columns * word;
                     offset[i] = offset_of_row(row);
                     offset[i] = number < 16 * words ? offset[i] : kNone;
-                    value[i] = thread_.template lds_load<Word>(lds_ + line * line_bytes +
-                                                               offset_of(row, (word & 31) / 4) + word % 4 * 4);
+                    const int byte = word * bytes % 128;
+                    value[i] = thread_.template lds_load<Word>(lds_ + line * line_bytes + offset_of(row, byte / 16) +
+                                                               byte % 16);
                 }
                 CKGEN_UNROLL
                 for(int i = 0; i < at_once; ++i)
@@ -179,13 +186,14 @@ private:
         }
     }
     // Stores a word of results, or those of its first `left` that exist.
-    CKGEN_DEVICE void put_word(In* target, const Word& word, int left) const {
-        if(pairs_ && left >= word_columns) {
+    template <int Columns>
+    CKGEN_DEVICE void put_word(In* target, const Vec<In, Columns>& word, int left) const {
+        if(begin_ != 0 && left >= Columns) {
             thread_.global_store(target, word);
             return;
         }
         CKGEN_UNROLL
-        for(int i = 0; i < word_columns; ++i)
+        for(int i = 0; i < Columns; ++i)
             if(i < left)
                 thread_.global_store(target + i, Vec<In, 1>{word[i]});
     }
@@ -312,8 +320,8 @@ private:
     int32 columns_;  // channels of the input, from the tile's first on
     Place own_;      // at the tile's first channel
     int64 own_offset_;
-    bool any_;           // true if any row of the tile is in the result
-    bool pairs_ = true;  // true if the warp's rows begin at whole words
+    bool any_;       // true if any row of the tile is in the result
+    int begin_ = 0;  // the warp's rows begin at multiples of so many bytes, 0 if at any
     int64 offset_[4];    // of the rows whose lines the thread writes
 };
 
