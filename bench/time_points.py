@@ -47,7 +47,7 @@ WHOLE_STORES = "bench/results/2026-11-28-h200-plane-stores"
 LATER = "bench/results/2026-11-29"
 # Since then, family depthwise divides small problems among more workgroups: by sweeps of fewer rows, and in backward
 # weight by more splits. Before, it did so down to this many rows of each thread for all compute units.
-DIVIDED_SINCE, DIVIDED_ROWS = "bench/results/2026-11-29-h200-streaming-f32", {BWD_DATA: 4 * 132, BWD_WEIGHT: 8 * 132}
+DIVIDED_SINCE, DIVIDED_ROWS = "bench/results/2026-11-29-h200-work-division", {BWD_DATA: 4 * 132, BWD_WEIGHT: 8 * 132}
 FROM_CACHE = 0.8  # time of memory in runs that follow each other on the same tensors
 AMD_LAYERS, AMD_ROWS = 150, 40  # layers drawn, and rows of each with a type and layout
 

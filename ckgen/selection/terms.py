@@ -104,8 +104,8 @@ TERMS = (
     Term(
         "swept",
         "ceil_div(groups, sweep_groups) * sweep_groups * positions * passes"
-        " * (sweep_taps * matrix + vector / a_vector) / sweepers + start",
-        "A unit that sweeps a filter.",
+        " * (sweep_taps * matrix + vector / a_vector) / sweepers + start * (36.0 + sweep_taps * a_vector) / 72.0",
+        "A unit that sweeps a filter; its threads have weights or sums of each tap and group.",
     ),
     Term("unit", "pick(passes > 0.0, swept, tiled)", "The busiest unit."),
     Term(

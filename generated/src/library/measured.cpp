@@ -18,11 +18,13 @@ const char* const names[] = {
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5",
@@ -35,9 +37,15 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x16x64_w0x4_xdl1_v1x1x1_s5",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x32x64_w0x4_xdl1_v2x1x1_s5",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5",
+    "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x16x64_w0x4_xdl1_v1x1x1_s7",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2",
@@ -147,6 +155,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3",
@@ -154,6 +163,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1",
@@ -173,10 +183,12 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2",
+    "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x64_w0x4_xdl1_v2x1x1_s2",
     "grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2",
     "grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4",
@@ -403,11 +415,13 @@ enum Position {
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5,
@@ -420,9 +434,15 @@ enum Position {
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x16x64_w0x4_xdl1_v1x1x1_s5,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x32x64_w0x4_xdl1_v2x1x1_s5,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x64x128_w0x4_xdl1_v4x1x1_s5,
+    grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x16x64_w0x4_xdl1_v1x1x1_s7,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s7,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_data_wavelet_nhwgk_gkyxc_nhwgc_bf16_1x1s1p0_128x128x32_w4x4_xdl32_v8x4x8_s2,
@@ -532,6 +552,7 @@ enum Position {
     grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_ngchw_gkcyx_ngkhw_f32_default_7x1x1024_w0x4_xdl1_v1x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3,
@@ -539,6 +560,7 @@ enum Position {
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1,
@@ -558,10 +580,12 @@ enum Position {
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x128_w0x4_xdl1_v4x1x1_s2,
+    grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x64_w0x4_xdl1_v2x1x1_s2,
     grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1,
     grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m2,
     grouped_conv2d_bwd_weight_two_stage_ngchw_gkcyx_ngkhw_bf16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_m4,
@@ -6620,6 +6644,219 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 131.8f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 401.1f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 852.0f},
+    }},
+    // G148 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 148, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 13.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 13.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 16.3f},
+    }},
+    // G148 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 148, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 14.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 14.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 16.6f},
+    }},
+    // G90 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 90, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 11.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 12.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 13.1f},
+    }},
+    // G90 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 90, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 12.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 12.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 13.3f},
+    }},
+    // G8 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 8, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3, 1, 27.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 44.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 48.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 73.4f},
+    }},
+    // G8 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 8, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 49.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 49.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 71.8f},
+    }},
+    // G52 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 52, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 12.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 14.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 15.5f},
+    }},
+    // G52 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 52, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 13.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 14.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 16.2f},
+    }},
+    // G538 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 538, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 27.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 38.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 41.3f},
+    }},
+    // G538 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 538, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 28.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 39.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 42.2f},
+    }},
+    // G76 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 76, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 195.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 202.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 204.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 221.7f},
+    }},
+    // G76 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 76, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 255.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 267.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 270.7f},
+    }},
+    // G22 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 22, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 12.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 13.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 15.0f},
+    }},
+    // G22 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 22, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 12.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 12.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 14.5f},
+    }},
+    // G100 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 100, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 17.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 17.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 21.6f},
+    }},
+    // G100 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 100, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 17.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 18.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 22.1f},
+    }},
+    // G180 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 180, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 9.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 10.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 10.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 10.7f},
+    }},
+    // G180 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 180, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 10.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 10.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 10.7f},
+    }},
+    // G60 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 60, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 1, 9.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 9.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 10.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 10.7f},
+    }},
+    // G60 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 60, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 9.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 11.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 11.6f},
+    }},
+    // G12 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 12, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 17.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 26.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 26.5f},
+    }},
+    // G12 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 12, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 19.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 26.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 26.5f},
+    }},
+    // G16 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 18.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 26.5f},
+    }},
+    // G16 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 19.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 26.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 26.8f},
+    }},
+    // G30 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 30, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 18.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 18.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 23.4f},
+    }},
+    // G30 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 30, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 17.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_5x32x64_w0x4_xdl1_v2x1x1_s5, 1, 18.3f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_f32_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 22.2f},
+    }},
+    // G16 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3, 1, 29.6f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 45.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3, 1, 48.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 49.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x16x64_w0x4_xdl1_v1x1x1_s5, 1, 74.8f},
+    }},
+    // G24 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 24, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 29.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s7, 1, 32.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 47.6f},
+    }},
+    // G32 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 32, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 40.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 42.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3, 1, 46.5f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 68.1f},
+    }},
+    // G16 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3, 1, 29.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 39.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 42.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 52.7f},
+    }},
+    // G20 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 20, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 11.1f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 11.9f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s1, 1, 14.4f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 21.0f},
+    }},
+    // G8 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 8, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x128_w0x4_xdl1_v4x1x1_s7, 1, 28.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s7, 1, 32.0f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x128_w0x4_xdl1_v1x1x1_s1, 1, 32.2f},
+    }},
+    // G24 N128 K1 C1 3x3 on 144x144 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 24, 128, 1, 1, {3, 3}, {144, 144}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3, 1, 145.7f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x128_w0x4_xdl1_v2x1x1_s3, 1, 147.2f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 1, 152.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1, 235.4f},
+    }},
+    // G40 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 40, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3, 1, 14.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 17.8f},
+        {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 22.0f},
     }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
@@ -15160,6 +15397,205 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x32_w0x4_xdl1_v1x1x1_s2, 352, 324.1f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 212, 389.3f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_5x32x32_w0x4_xdl1_v1x1x1_s5, 352, 425.8f},
+    }},
+    // G148 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 148, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 48, 17.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 48, 19.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 32, 22.3f},
+    }},
+    // G148 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 148, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 48, 18.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 48, 19.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 32, 22.8f},
+    }},
+    // G90 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 90, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 80, 16.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 80, 17.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 64, 17.7f},
+    }},
+    // G90 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 90, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 80, 16.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 80, 17.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 64, 18.0f},
+    }},
+    // G8 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 8, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3, 224, 46.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3, 264, 54.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 392, 69.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 392, 88.4f},
+    }},
+    // G8 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 8, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 392, 73.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 392, 87.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 264, 93.8f},
+    }},
+    // G52 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 52, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 179, 17.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 264, 18.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 179, 22.7f},
+    }},
+    // G52 N64 K1 C1 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 52, 64, 1, 1, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 179, 21.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 179, 23.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 264, 23.9f},
+    }},
+    // G538 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 538, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 16, 40.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 16, 47.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 63, 52.2f},
+    }},
+    // G538 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 538, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 16, 43.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 16, 47.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 16, 58.6f},
+    }},
+    // G76 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 76, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 352, 122.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 528, 148.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 212, 177.8f},
+    }},
+    // G76 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 76, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 352, 145.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 212, 176.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x16x128_w0x4_xdl1_v1x1x1_s1, 212, 206.6f},
+    }},
+    // G22 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 22, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 196, 16.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 224, 17.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 224, 18.1f},
+    }},
+    // G22 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 22, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 196, 17.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 224, 18.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 224, 18.3f},
+    }},
+    // G100 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 100, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 64, 22.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 149, 26.5f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 64, 28.3f},
+    }},
+    // G100 N64 K1 C1 5x5 on 14x14 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 100, 64, 1, 1, {5, 5}, {14, 14}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 64, 23.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 64, 27.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 149, 28.4f},
+    }},
+    // G180 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 180, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 45, 14.1f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 32, 14.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 32, 15.3f},
+    }},
+    // G180 N64 K1 C1 3x3 on 7x7 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 180, 64, 1, 1, {3, 3}, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 32, 14.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 32, 15.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 32, 15.9f},
+    }},
+    // G60 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 60, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 112, 15.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 128, 15.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x64x128_w0x4_xdl1_v4x1x1_s1, 264, 16.3f},
+    }},
+    // G60 N64 K1 C1 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 60, 64, 1, 1, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 112, 16.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 128, 16.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 112, 16.6f},
+    }},
+    // G12 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 12, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 27.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 32.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 264, 33.6f},
+    }},
+    // G12 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 12, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 28.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 264, 32.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 32.6f},
+    }},
+    // G16 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 27.0f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 33.0f},
+    }},
+    // G16 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 28.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 264, 32.7f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 33.2f},
+    }},
+    // G30 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 30, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 29.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_7x32x64_w0x4_xdl1_v2x1x1_s2, 264, 34.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 35.3f},
+    }},
+    // G30 N64 K1 C1 5x5 on 28x28 s1 p2
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 30, 64, 1, 1, {5, 5}, {28, 28}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 29.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 34.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_7x32x64_w0x4_xdl1_v2x1x1_s2, 264, 34.6f},
+    }},
+    // G16 N64 K1 C1 3x3 on 112x112 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {3, 3}, {112, 112}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x256_w0x4_xdl1_v4x1x1_s3, 264, 57.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x8x512_w0x4_xdl1_v4x1x1_s3, 132, 68.6f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 392, 75.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 392, 90.4f},
+    }},
+    // G24 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 24, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 27.8f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 33.5f},
+    }},
+    // G32 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 32, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s1, 1056, 57.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 528, 84.8f},
+    }},
+    // G16 N64 K1 C1 3x3 on 112x112 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 16, 64, 1, 1, {3, 3}, {112, 112}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x16x64_w0x4_xdl1_v1x1x1_s1, 1056, 50.9f},
+    }},
+    // G20 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 20, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 196, 16.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 224, 18.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 224, 18.8f},
+    }},
+    // G8 N64 K1 C1 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 8, 64, 1, 1, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 264, 26.9f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x32_w0x4_xdl1_v1x1x1_s3, 264, 32.1f},
+    }},
+    // G24 N128 K1 C1 3x3 on 144x144 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 24, 128, 1, 1, {3, 3}, {144, 144}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x256_w0x4_xdl1_v4x1x1_s3, 324, 179.2f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 1056, 190.4f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 1056, 248.2f},
+    }},
+    // G40 N64 K1 C1 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 40, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 112, 19.3f},
+        {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 128, 21.1f},
     }},
 };
 

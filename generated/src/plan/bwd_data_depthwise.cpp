@@ -10,15 +10,6 @@ namespace {
 
 using namespace depthwise;
 
-// Multiply-adds of each thread of a workgroup that a compute unit issues in the latency of a load: 288 of them and what
-// belongs to them took 0.45 us on an H200, a load 0.7.
-constexpr double kHiddenProducts = 448;
-// Workgroups per compute unit that hide the latency of a sweep's loads.
-double least_workgroups(const DepthwiseLimits& limits) {
-    const int products = limits.rows * limits.row_taps * limits.positions * limits.vector;
-    return std::clamp(kHiddenProducts / products, 1., 4.);
-}
-
 // A sweep has sums for a number of taps.
 std::string check_filter(const BwdDataArgs& a, const BwdDataTraits& t) {
     const int last = t.ndim - 1;
@@ -85,7 +76,7 @@ Division divide(const BwdDataArgs& a, const BwdDataTraits& t, DepthwiseStripWork
         const double strips = static_cast<double>(a.images) * made.strips.most * a.shift[height];
         const double workgroups = strips / limits.position_threads * made.residues * work.channel_blocks;
         const int length = ceil_div(ceil_div(a.in_length[height], a.stride[height]), a.shift[height]);
-        work.rows = rows_of_sweep(length, limits.rows, workgroups / (least_workgroups(limits) * compute_units));
+        work.rows = rows_of_sweep(length, limits.rows, workgroups / (static_cast<double>(t.resident) * compute_units));
         divide_dimension(height, work.rows);
     }
     return made;

@@ -65,9 +65,9 @@ int64 strips_of(int64 length, int64 distance, int positions) {
     return divide_up(length, distance * positions) * distance;
 }
 
-int rows_of_sweep(int length, int filter_rows, double enough) {
+int rows_of_sweep(int length, int filter_rows, double filled) {
     const int fewest = std::max(1, length / std::max(8, 2 * filter_rows));
-    const int wanted = 1 / enough < length ? static_cast<int>(1 / enough) : length;  // sweeps
+    const int wanted = 1 / filled < length ? static_cast<int>(1 / filled) : length;  // sweeps
     return ceil_div(length, std::max(fewest, wanted));
 }
 

@@ -4,8 +4,6 @@
 
 // clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x512_w0x4_xdl1_v4x1x1_s3, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
-CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x8x1024_w0x4_xdl1_v4x1x1_s3, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x256_w0x4_xdl1_v4x1x1_s3, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x8x512_w0x4_xdl1_v4x1x1_s3, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>)
@@ -27,8 +25,6 @@ namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_instances(
     std::vector<std::unique_ptr<BwdWeightOperator<layout::NHWGC_GKYXC_NHWGK, dtype::f32>>>& instances) {
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3)
-    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x512_w0x4_xdl1_v4x1x1_s3)
-    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x8x1024_w0x4_xdl1_v4x1x1_s3)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x256_w0x4_xdl1_v4x1x1_s3)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x8x512_w0x4_xdl1_v4x1x1_s3)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5)
@@ -52,8 +48,6 @@ namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_instances() {
     static const FactoryRow rows[] = {
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x32x256_w0x4_xdl1_v4x1x1_s3, "grouped_conv_bwd_weight", "depthwise", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 256, 9, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 3, 3, 32, 256, 0, 0, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x512_w0x4_xdl1_v4x1x1_s3, "grouped_conv_bwd_weight", "depthwise", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 512, 9, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 3, 3, 16, 512, 0, 0, false, false, false),
-        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x8x1024_w0x4_xdl1_v4x1x1_s3, "grouped_conv_bwd_weight", "depthwise", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 1024, 9, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 3, 3, 8, 1024, 0, 0, false, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x16x256_w0x4_xdl1_v4x1x1_s3, "grouped_conv_bwd_weight", "depthwise", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 256, 9, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 3, 3, 16, 256, 0, 0, false, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_3x8x512_w0x4_xdl1_v4x1x1_s3, "grouped_conv_bwd_weight", "depthwise", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 512, 9, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 3, 3, 8, 512, 0, 0, false, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_f32_default_5x64x32_w0x4_xdl1_v4x1x1_s5, "grouped_conv_bwd_weight", "depthwise", "NHWGC/GKYXC/NHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 32, 25, 0, 4, 1, 1, false, 0, true, true, false, 1, false, false, 4, 4, 4, 256, 16384, 1, 1.0, 1, 5, 5, 64, 32, 0, 0, false, false, false),

@@ -20,7 +20,7 @@ struct BwdDataTraits : InstanceTraits {
     // arguments set that do not depend on tiles; it returns the reason for a refusal.
     std::string (*plan_family)(BwdDataPlan&, const BwdDataTraits&, const Problem&, const Fusion&, const Addresses&,
                                int compute_units);
-    int resident;     // workgroups of a kernel whose workgroups take tiles in turn, per compute unit
+    int resident;     // workgroups per compute unit, of kernels whose number of workgroups depends on it
     int consumers;    // tiles in flight per such workgroup
     int weight_rows;  // rows of GEMM-K that stay in LDS while such a workgroup processes neighbouring tiles, else 0
     DepthwiseBoxLimits boxes;   // family depthwise_tma

@@ -36,9 +36,9 @@ int64 image_bytes(const Tensor& t, int ndim, int bytes);
 // Strips of `distance` residues that cover `length` positions of the innermost dimension.
 int64 strips_of(int64 length, int64 distance, int positions);
 
-// Rows of a sweep: enough to make its first rows, which are only read, a small part, or fewer if the GPU would not have
-// enough workgroups. `length`: rows of the result; `enough`: the workgroups if each sweep had all rows, in multiples of
-// those that the GPU needs.
-int rows_of_sweep(int length, int filter_rows, double enough);
+// Rows of a sweep: enough to make its first rows, which are only read, a small part, or fewer if workgroups would leave
+// a part of the GPU idle. `length`: rows of the result; `filled`: the workgroups if each sweep had all rows, in multiples
+// of those that run at once.
+int rows_of_sweep(int length, int filter_rows, double filled);
 
 }  // namespace ckgen::conv::depthwise

@@ -16,6 +16,14 @@ struct BwdDataDepthwise : DepthwiseFamily<BwdDataFamily> {
     using Kernel = typename pipeline::DepthwiseBwdData<D, (D::stages > 1)>::Kernel;
 
 #if !CKGEN_DEVICE_PASS
+    template <class D>
+    static conv::BwdDataTraits traits() {
+        conv::BwdDataTraits traits = DepthwiseFamily::traits<D>();
+        if constexpr(D::stages > 1)
+            traits.resident = Kernel<D>::resident;
+        return traits;
+    }
+
     template <class Kernel, class Problem>
     static typename Kernel::Args arguments(uint32, const Problem& p, const conv::BwdDataPlan& plan) {
         return {p, plan.strips};
