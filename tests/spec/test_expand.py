@@ -175,11 +175,11 @@ def test_the_sizes_of_the_catalogue() -> None:
     full += half_boxes
     chosen["torch"] += half_boxes
     chosen["hopper"] += half_boxes
-    odd_depthwise = 4 * 10 + 3 * 9  # one or two groups per lane
+    odd_depthwise = 4 * (10 + 2) + 3 * (9 + 2)  # one or two groups per lane, and few groups
     full += odd_depthwise
     depthwise += odd_depthwise
     chosen["torch"] += odd_depthwise
-    chosen["default"] += 3 * (9 + 8)
+    chosen["default"] += 3 * (9 + 2 + 8 + 2)
     f32 = 3 * (4 + 3 + 1) + 3 * (3 + 2 + 2) + 2  # each product as three of tf32: weights, and inputs
     full += f32
     chosen["torch"] += f32

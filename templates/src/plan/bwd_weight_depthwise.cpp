@@ -72,8 +72,8 @@ std::string set_grid(BwdWeightPlan& plan, const BwdWeightTraits& t, const Proble
     const int64 tiles = int64{a.group_tiles} * a.m_tiles;
     const int64 least = std::min<int64>(whole.rounds, divide_up(int64{kLeastWorkgroupsPerUnit} * compute_units, tiles));
     const int64 most = std::min<int64>(divide_up(int64{kWorkgroupsPerUnit} * compute_units, tiles), 65536);
-    plan.split_k = a.split_k = static_cast<int>(
-        p.split_k > 0 ? p.split_k : std::clamp<int64>(whole.rounds / 4, std::min(least, most), most));
+    plan.split_k = a.split_k =
+        static_cast<int>(p.split_k > 0 ? p.split_k : std::clamp<int64>(whole.rounds / 4, std::min(least, most), most));
     const int64 threads = t.depthwise.position_threads / whole.unit_groups;  // of strips
     const int64 strips = divide_up(whole.rounds, a.split_k) * threads * a.split_k;
     if(strips > kMostRows || int64{a.groups} * a.split_k > kMostRows)

@@ -43,7 +43,9 @@ TF32 = replace(LAST, dtype="f32_comp_tf32", a_vector=4, b_vector=4, c_vector=4, 
 TF32_FIRST = replace(TF32, layout="NGKHW/GKCYX/NGCHW", n_per_block=64)
 OF_F32 = {
     "tf32": replace(TF32, m_per_block=128, n_per_block=48, k_per_block=32),
-    "tf32, pairs": replace(TF32, m_per_block=64, math_waves=2, n_per_block=16, k_per_block=48, a_vector=2, b_vector=1, c_vector=1),
+    "tf32, pairs": replace(
+        TF32, m_per_block=64, math_waves=2, n_per_block=16, k_per_block=48, a_vector=2, b_vector=1, c_vector=1
+    ),
     "f32": replace(TF32, dtype="f32", c_vector=2),
     "tf32, planes": TF32_FIRST,
     "tf32, single positions and weights": replace(TF32_FIRST, m_per_block=64, a_vector=1, b_vector=1, c_vector=1),

@@ -37,8 +37,8 @@ CKGEN_DEVICE uint32 operand(uint32 bits, tf32_t) {
     return __builtin_bit_cast(uint32, Convert<tf32_t>::from(__builtin_bit_cast(float, bits)).value);
 }
 
-// c += the product of 16 rows and 8 columns with 32 bytes of GEMM-K. float: as the sum of two numbers of tf32, in sums of
-// their own, because tensor cores round sums toward zero.
+// c += the product of 16 rows and 8 columns with 32 bytes of GEMM-K. float: as the sum of two numbers of tf32, in sums
+// of their own, because tensor cores round sums toward zero.
 template <class T>
 CKGEN_DEVICE void multiply_32_bytes(float (&c)[4], const uint32 (&a)[1][4], const uint32 (&b)[1][2], T type) {
     mma_m16n8k16(c, a[0], b[0], type);

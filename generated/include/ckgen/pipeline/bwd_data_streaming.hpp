@@ -159,9 +159,9 @@ private:
 };
 
 // Positions side by side: rows of the product are input channels, columns positions. A lane loads a_vector neighbouring
-// positions of the neighbouring output channels of two registers. Of the eight vectors of a tile, column n of the j-th eight columns is
-// position j of vector n % 2 * 4 + n / 2: a lane's results are then of vectors p and 4 + p for lane p of four, so that
-// lanes that store together fill neighbouring vectors.
+// positions of the neighbouring output channels of two registers. Of the eight vectors of a tile, column n of the j-th
+// eight columns is position j of vector n % 2 * 4 + n / 2: a lane's results are then of vectors p and 4 + p for lane p
+// of four, so that lanes that store together fill neighbouring vectors.
 template <class D>
 class StreamingTile<D, false> {
     using Args = StreamingBwdDataArgs<D>;
@@ -203,8 +203,8 @@ public:
     CKGEN_DEVICE Source seek(int tile) const {
         const typename D::KernelArgs& p = args_.problem;
         const Vector at(args_, tile * 8 + row_ % 2 * 4 + row_ / 2);
-        return {p.out + group_ * p.out_group_bytes + at.image * p.out_image_bytes +
-                    at.position * D::elem_bytes + int64{part_ * own} * p.out_k_bytes,
+        return {p.out + group_ * p.out_group_bytes + at.image * p.out_image_bytes + at.position * D::elem_bytes +
+                    int64{part_ * own} * p.out_k_bytes,
                 at.image < p.images};
     }
     CKGEN_DEVICE void load(Loaded& loaded, const Source& source, int step) const {
@@ -336,8 +336,8 @@ private:
             Tile::put_unit(thread, tile + Tile::byte_of_unit(k % D::k_per_block, c % D::n_per_block), words);
         }
     }
-    // Loads `piece` neighbouring channels of the weight. `left`: channels up to the last one; a vector of them is inside
-    // the weight or outside.
+    // Loads `piece` neighbouring channels of the weight. `left`: channels up to the last one; a vector of them is
+    // inside the weight or outside.
     static constexpr int piece = max_of(word, D::b_vector);
     static CKGEN_DEVICE void load_piece(const platform::Thread& thread, const char* source, int32 c_bytes, int left,
                                         uint32* words) {

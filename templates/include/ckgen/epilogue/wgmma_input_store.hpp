@@ -320,9 +320,9 @@ private:
     int32 columns_;  // channels of the input, from the tile's first on
     Place own_;      // at the tile's first channel
     int64 own_offset_;
-    bool any_;       // true if any row of the tile is in the result
-    int begin_ = 0;  // the warp's rows begin at multiples of so many bytes, 0 if at any
-    int64 offset_[4];    // of the rows whose lines the thread writes
+    bool any_;         // true if any row of the tile is in the result
+    int begin_ = 0;    // the warp's rows begin at multiples of so many bytes, 0 if at any
+    int64 offset_[4];  // of the rows whose lines the thread writes
 };
 
 }  // namespace ckgen::epilogue

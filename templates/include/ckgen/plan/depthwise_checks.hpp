@@ -37,8 +37,8 @@ int64 image_bytes(const Tensor& t, int ndim, int bytes);
 int64 strips_of(int64 length, int64 distance, int positions);
 
 // Rows of a sweep: enough to make its first rows, which are only read, a small part, or fewer if workgroups would leave
-// a part of the GPU idle. `length`: rows of the result; `filled`: the workgroups if each sweep had all rows, in multiples
-// of those that run at once.
+// a part of the GPU idle. `length`: rows of the result; `filled`: the workgroups if each sweep had all rows, in
+// multiples of those that run at once.
 int rows_of_sweep(int length, int filter_rows, double filled);
 
 }  // namespace ckgen::conv::depthwise
