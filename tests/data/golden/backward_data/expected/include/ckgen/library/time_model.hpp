@@ -132,8 +132,8 @@ inline double evaluate(const Numbers& numbers, const Device& device, const Row& 
     const double tiled = pick(overlaps > 0.0, max(multiplying, storing) + 0.2 * min(multiplying, storing), multiplying + storing) + rounds * start;
     // Units that sweep a filter.
     const double sweepers = min(units, ceil_div(groups, sweep_groups) * max(1.0, floor_div(positions, sweep_positions)));
-    // A unit that sweeps a filter.
-    const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / sweepers + start;
+    // A unit that sweeps a filter; its threads have weights or sums of each tap and group.
+    const double swept = ceil_div(groups, sweep_groups) * sweep_groups * positions * passes * (sweep_taps * matrix + vector / a_vector) / sweepers + start * (36.0 + sweep_taps * a_vector) / 72.0;
     // The busiest unit.
     const double unit = pick(passes > 0.0, swept, tiled);
     // Bytes of A that backward data's workgroups read again for the next tap.
