@@ -48,7 +48,7 @@ CASES = {
     ),
     "images of few sweeps": Case(
         lambda i: _depthwise(BWD_WEIGHT)(i) and i.n_per_block == 1,
-        make_problem(**LINE, batch=256, filter=[3, 3], input=[8, 4], pad=1),
+        make_problem(**LINE, batch=2560, filter=[3, 3], input=[8, 4], pad=1),
         "[depthwise-reach]",
         {"in": (32, 15000000, 32, 4, 1), "out": (32, 15000000, 32, 4, 1)},
     ),
