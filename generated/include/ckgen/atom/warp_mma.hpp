@@ -37,8 +37,26 @@ CKGEN_DEVICE uint32 operand(uint32 bits, tf32_t) {
     return __builtin_bit_cast(uint32, Convert<tf32_t>::from(__builtin_bit_cast(float, bits)).value);
 }
 
-// c += the product of 16 rows and 8 columns with 32 bytes of GEMM-K. float: as the sum of two numbers of tf32, in sums
-// of their own, because tensor cores round sums toward zero.
+// The products of f32 of 16 rows and Columns times 8 columns with 32 bytes of GEMM-K, by two numbers of tf32 per
+// element (atom/tf32_parts.hpp). `products`: zeros; threads add them to their sums, because tensor cores round sums
+// toward zero.
+template <int Columns>
+CKGEN_DEVICE void multiply_parts(float (&products)[Columns][4], const uint32 (&a)[1][4],
+                                 const uint32 (&b)[Columns][2]) {
+    const Tf32Parts<1, 4> row(a);
+    const Tf32Parts<Columns, 2> columns(b);
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j)  // those of a fragment need not wait for each other
+        mma_m16n8k8(products[j], row.low[0], columns.high[j], tf32_t{});
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j)
+        mma_m16n8k8(products[j], row.high[0], columns.low[j], tf32_t{});
+    CKGEN_UNROLL
+    for(int j = 0; j < Columns; ++j)
+        mma_m16n8k8(products[j], row.high[0], columns.high[j], tf32_t{});
+}
+
+// c += the product of 16 rows and 8 columns with 32 bytes of GEMM-K.
 template <class T>
 CKGEN_DEVICE void multiply_32_bytes(float (&c)[4], const uint32 (&a)[1][4], const uint32 (&b)[1][2], T type) {
     mma_m16n8k16(c, a[0], b[0], type);
@@ -47,15 +65,11 @@ CKGEN_DEVICE void multiply_32_bytes(float (&c)[4], const uint32 (&a)[1][4], cons
     mma_m16n8k8(c, a[0], b[0], type);
 }
 CKGEN_DEVICE void multiply_32_bytes(float (&c)[4], const uint32 (&a)[1][4], const uint32 (&b)[1][2], float) {
-    const Tf32Parts<1, 4> row(a);
-    const Tf32Parts<1, 2> column(b);
-    float products[4] = {};
-    mma_m16n8k8(products, row.low[0], column.high[0], tf32_t{});
-    mma_m16n8k8(products, row.high[0], column.low[0], tf32_t{});
-    mma_m16n8k8(products, row.high[0], column.high[0], tf32_t{});
+    float products[1][4] = {};
+    multiply_parts(products, a, b);
     CKGEN_UNROLL
     for(int q = 0; q < 4; ++q)
-        c[q] += products[q];
+        c[q] += products[0][q];
 }
 
 }  // namespace ckgen::atom

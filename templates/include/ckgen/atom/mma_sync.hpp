@@ -5,8 +5,7 @@
 #pragma once
 
 #include "ckgen/atom/lane_map.hpp"
-#include "ckgen/atom/mma_instructions.hpp"
-#include "ckgen/atom/tf32_parts.hpp"
+#include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::atom {
@@ -53,18 +52,8 @@ CKGEN_DEVICE void multiply_two_planes(const uint32 (&a)[1][4], const uint32 (&b)
 }
 template <int Columns, class Sums>
 CKGEN_DEVICE void multiply_two_planes(const uint32 (&a)[1][4], const uint32 (&b)[Columns][2], const Sums& sums, float) {
-    const Tf32Parts<1, 4> row(a);
-    const Tf32Parts<Columns, 2> columns(b);
-    float products[Columns][4] = {};  // those of a fragment need not wait for each other
-    CKGEN_UNROLL
-    for(int j = 0; j < Columns; ++j)
-        mma_m16n8k8(products[j], row.low[0], columns.high[j], tf32_t{});
-    CKGEN_UNROLL
-    for(int j = 0; j < Columns; ++j)
-        mma_m16n8k8(products[j], row.high[0], columns.low[j], tf32_t{});
-    CKGEN_UNROLL
-    for(int j = 0; j < Columns; ++j)
-        mma_m16n8k8(products[j], row.high[0], columns.high[j], tf32_t{});
+    float products[Columns][4] = {};
+    multiply_parts(products, a, b);
     CKGEN_UNROLL
     for(int j = 0; j < Columns; ++j) {
         auto into = sums(j);
