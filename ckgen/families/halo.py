@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ckgen.conv.dtypes import DTYPES
 from ckgen.conv.problem import ConvProblem
 from ckgen.families import halo_cost
 from ckgen.families.bulk_copy import (
@@ -28,7 +29,7 @@ from ckgen.families.bulk_copy import (
 from ckgen.families.family import Coverage
 from ckgen.families.fields import Fields
 from ckgen.families.formulas import AS_STORED, Value
-from ckgen.families.halo_cost import CHANNELS
+from ckgen.families.halo_cost import CHANNEL_BYTES, CHANNELS
 from ckgen.families.rule import Rule
 from ckgen.families.rules.halo import RULES
 from ckgen.families.tile_cost import Code, Work
@@ -53,7 +54,8 @@ DERIVED = (
     Value(
         "acc_registers",
         "Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.",
-        f"3 * m_per_block // 2 if m_per_xdl == {WGMMA_ROWS} else k_per_block * {CHANNELS} // block_size if a_k_major"
+        f"3 * m_per_block // 2 if m_per_xdl == {WGMMA_ROWS}"
+        f" else k_per_block * {CHANNEL_BYTES} // elem_bytes // block_size if a_k_major"
         f" else (5 if n_per_block < {ATOM[0]} else 9) * (m_per_block // {ATOM[1]}) * 4",
     ),
     Value(
@@ -64,7 +66,7 @@ DERIVED = (
     Value(
         "groups_per_block",
         "Groups whose channels one workgroup of family halo has beside each other.",
-        f"{CHANNELS} // n_per_block * groups_to_merge",
+        f"{CHANNEL_BYTES} // elem_bytes // n_per_block * groups_to_merge",
     ),
     # The rows of the atom, or fewer if two taps share it; in backward data, the columns per warp.
     Value(
@@ -72,7 +74,7 @@ DERIVED = (
         "Input channels of one warp.",
         f"{COLUMNS} if a_k_major else max(1, min(n_per_block, {ATOM[0]}))",
     ),
-    Value("units", "Warps that a workgroup's channels need.", f"{CHANNELS} // unit_channels"),
+    Value("units", "Warps that a workgroup's channels need.", f"{CHANNEL_BYTES} // elem_bytes // unit_channels"),
     Value(
         "shares",
         "Parts into which the positions of a step are dealt: units x shares warps do the matrix work.",
@@ -98,12 +100,6 @@ REASONS = {
 }
 
 
-def units_of(operation: str, n_per_block: int) -> int:
-    """Warps needed for the channels of a workgroup; usable before the instance exists."""
-    unit = COLUMNS if OPERATIONS[operation].a_k_major else max(1, min(n_per_block, ATOM[0]))
-    return CHANNELS // unit
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Halo(BulkCopy):
     """The family halo: a workgroup covers 64 input channels, of several whole groups or of one, and all taps."""
@@ -117,7 +113,9 @@ class Halo(BulkCopy):
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         if n_per_block == CHANNELS:
             return ATOM[2]
-        return ATOM[2] * max(1, MATH_WARPS // units_of(operation, n_per_block))
+        unit = COLUMNS if OPERATIONS[operation].a_k_major else max(1, min(n_per_block, ATOM[0]))
+        units = CHANNEL_BYTES // DTYPES[dtype].elem_bytes // unit
+        return ATOM[2] * max(1, MATH_WARPS // units)
 
     def m_per_xdl(self, n_per_block: int) -> int:
         return WGMMA_ROWS if n_per_block == CHANNELS else ATOM[0]
@@ -126,7 +124,10 @@ class Halo(BulkCopy):
         _, n, k = extents
         if n == CHANNELS:
             return LOAD_WAVES, 2 * WARPGROUPS
-        return LOAD_WAVES, max(1, units_of(operation, n) * (k // ATOM[2]) // 2)
+        if OPERATIONS[operation].a_k_major:
+            return LOAD_WAVES, MATH_WARPS // 2
+        units = CHANNELS // max(1, min(n, ATOM[0]))
+        return LOAD_WAVES, max(1, units * (k // ATOM[2]) // 2)
 
     def stages(self, instance: Fields) -> int:
         return MAX_STAGES
@@ -152,10 +153,11 @@ class Halo(BulkCopy):
         """All taps. A tile of backward weight reads few values, so that its products take longer; backward data reads
         and writes each position once."""
         if instance.a_k_major:
+            channels = CHANNEL_BYTES // instance.elem_bytes
             return Coverage(
                 instance.k_per_block,
-                CHANNELS,
-                2 * CHANNELS,
+                channels,
+                2 * channels,
                 all_taps=True,
                 all_groups=True,
                 groups=instance.groups_to_merge,

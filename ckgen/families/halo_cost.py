@@ -18,11 +18,11 @@ from ckgen.families.fields import Fields
 from ckgen.families.tile_cost import Bound, Work, slowest
 from ckgen.hardware.compute_units import Rates
 
-CHANNELS = 64  # input channels per workgroup: rows of 128 bytes
+CHANNEL_BYTES = 128  # of the channels of a workgroup, at a position
+CHANNELS = CHANNEL_BYTES // 2  # input channels per workgroup of backward weight, which has types of 16 bits
 TAPS = 9
 ATOM_FLOPS = 2 * 16 * 8 * 16
 LDMATRIX_BYTES = 512  # four matrices of eight rows of 16 bytes
-IN_BYTES = CHANNELS * 2  # bytes per input position in shared memory
 
 
 def bound(instance: Fields, rates: Rates, strides: tuple[int, ...], matrix_rate: float) -> Bound:
@@ -36,7 +36,7 @@ def bound(instance: Fields, rates: Rates, strides: tuple[int, ...], matrix_rate:
     row_blocks = (TAPS + 1) // 2 if instance.unit_channels == 8 else TAPS
     column_blocks = instance.m_per_block // 8
     read = warps * (row_blocks + (column_blocks + 1) // 2) * LDMATRIX_BYTES
-    copied = instance.k_per_block * (IN_BYTES * strides[0] * strides[1] + instance.out_pitch)
+    copied = instance.k_per_block * (CHANNEL_BYTES * strides[0] * strides[1] + instance.out_pitch)
     multiplied = warps * row_blocks * column_blocks * ATOM_FLOPS
     resources = (
         ("matrix", multiplied / (matrix_rate * min(rates.simds, warps))),
@@ -53,8 +53,8 @@ def _wgmma_bound(instance: Fields, rates: Rates) -> Bound:
     at a time."""
     positions = instance.k_per_block
     out_bytes = instance.m_per_block * 2
-    read = positions * 3 * (IN_BYTES + 3 * out_bytes)
-    copied = positions * (IN_BYTES + out_bytes)
+    read = positions * 3 * (CHANNEL_BYTES + 3 * out_bytes)
+    copied = positions * (CHANNEL_BYTES + out_bytes)
     multiplied = 2 * positions * CHANNELS * instance.m_per_block * TAPS
     peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].operand_type] * rates.simds
     resources = (
@@ -68,11 +68,12 @@ def _wgmma_bound(instance: Fields, rates: Rates) -> Bound:
 def _bwd_data_bound(instance: Fields, rates: Rates, matrix_rate: float) -> Bound:
     """The bound of backward data, where a warp reads 16 positions of 32 channels per tap; every product is useful."""
     warps = instance.units * instance.shares
-    copied = instance.k_per_block * IN_BYTES
-    multiplied = 2 * instance.k_per_block * CHANNELS * instance.m_per_block * TAPS
+    copied = instance.k_per_block * CHANNEL_BYTES
+    read = warps * TAPS * instance.unit_channels * instance.elem_bytes // 32 * LDMATRIX_BYTES
+    multiplied = 2 * instance.k_per_block * CHANNEL_BYTES // instance.elem_bytes * instance.m_per_block * TAPS
     resources = (
         ("matrix", multiplied / (matrix_rate * min(rates.simds, warps))),
-        ("lds", warps * TAPS * 2 * LDMATRIX_BYTES / rates.lds_read_bytes + copied / rates.lds_write_bytes),
+        ("lds", read / rates.lds_read_bytes + copied / rates.lds_write_bytes),
         ("load", copied / rates.load_bytes),
     )
     peak = dict(rates.matrix_flops)[DTYPES[instance.dtype].operand_type] * rates.simds
@@ -112,7 +113,8 @@ def work(instance: Fields, problem: ConvProblem, split_k: int, rates: Rates, mat
     if instance.a_k_major:
         groups, count = bwd_data_shares(instance, problem, rates.units)
         blocks = ceil(groups / rates.units)
-        written = count * instance.k_per_block * prod(problem.strides) * CHANNELS
+        channels = CHANNEL_BYTES // instance.elem_bytes
+        written = count * instance.k_per_block * prod(problem.strides) * channels
         return Work(blocks, count, of_tile, blocks, written)
     blocks = ceil(workgroups(instance, problem) * split_k / rates.units)
     return Work(blocks, tiles(instance, problem, split_k), of_tile, blocks, weights(instance))

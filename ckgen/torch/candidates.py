@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from ckgen.torch.merged import Merged
 from ckgen.torch.plan import GRADIENTS, Plan, Step, check, describe, forms_of
 from ckgen.torch.request import Request
 from ckgen.torch.strides import Lengths
+
+_SLOW = 10.0  # times the first candidate's predicted time
 
 
 class Candidate(NamedTuple):
@@ -34,8 +37,9 @@ class Gradient:
         self._forms = [describe(library, asked, written, form) for form in forms_of(asked, written)]
 
     def candidates(self, most: int, vary_split_k: bool) -> Iterator[Candidate]:
-        """The library's ``most`` best instances in each form, the probably fastest first; if wanted, each with half,
-        twice and four times the split-K factor too. Raise UnsupportedProblem if there is none."""
+        """The library's ``most`` best instances in each form, the probably fastest first, but none that probably takes
+        _SLOW times as long as the first; if wanted, each with half, twice and four times the split-K factor too. Raise
+        UnsupportedProblem if there is none."""
         refused: list[UnsupportedProblem] = []
         for form in self._forms:
             try:
@@ -43,7 +47,10 @@ class Gradient:
             except UnsupportedProblem as error:
                 refused.append(error)
                 continue
+            most_us = _SLOW * (choices[0].microseconds or math.inf)
             for choice in choices:
+                if (choice.microseconds or 0.0) > most_us:
+                    continue
                 step = form.step(choice.name, choice.split_k)
                 split_k = _split_k(step)
                 yield Candidate(choice.name, split_k, choice.source, self._plan(step))

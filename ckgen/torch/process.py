@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ from ckgen.torch.tuned import (
 )
 
 TRIED = 32  # instances per gradient that are timed
+_PATIENCE_S = 5.0  # once the first runs of candidates have taken this long, the rest are not tried
 
 
 class _Found(NamedTuple):
@@ -146,7 +148,10 @@ class Planner:
             pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
             known = pytorch()
         apart = apart_by_rounding(known, [tensor for other, tensor in enumerate(tensors) if other != 1 + at])
+        begin = time.perf_counter()
         for candidate in gradient.candidates(TRIED, True):
+            if calls and time.perf_counter() - begin > _PATIENCE_S:
+                break
             call = functools.partial(torch.ops.ckgen.execute, *tensors, words(candidate.plan))
             try:
                 poison(known)

@@ -6,13 +6,23 @@ If m_per_xdl is 64, warpgroups multiply by wgmma; otherwise warps multiply by mm
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
-from ckgen.families.rules.shared import COPY_ATOM, COPY_DTYPE, COPY_SPEC, COPY_TF32, LDS_BYTES
+from ckgen.families.rules.shared import COPY_ATOM, COPY_DTYPE, COPY_SPEC, LDS_BYTES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 RULES: tuple[Rule, ...] = (
     LDS_BYTES,
     COPY_DTYPE,
-    COPY_TF32,
+    Rule(
+        id="halo-dtype",
+        scope="domain",
+        condition="elem_bytes == 2",
+        sentence="in backward weight, tensors have elements of 16 bits",
+        message="{family} has no {dtype} instances of backward weight",
+        help="use f16 or bf16, or family two_stage",
+        reason="ldmatrix transposes elements of 16 bits only, and positions are GEMM-K here.",
+        blame=("dtype",),
+        operations=(BWD_WEIGHT,),
+    ),
     COPY_SPEC,
     Rule(
         id="halo-vectors",
@@ -28,10 +38,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="halo-data-vectors",
         scope="domain",
-        condition="a_vector == 8 and b_vector * groups_to_merge == 8 and c_vector == 8",
-        sentence="A and C have units of 8 channels, B of the channels of a group, at most 8",
+        condition=(
+            "a_vector * elem_bytes == 16 and c_vector == a_vector"
+            " and (b_vector * groups_to_merge == 8 or (elem_bytes == 4 and b_vector == 4))"
+        ),
+        sentence="A and C have units of 16 bytes, B of the channels of a group, at most 16 bytes",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out: halo of backward data has 8x8x8 only, with 2 merged groups 8x4x8",
+        help="leave `vector` out: halo of backward data has 8x8x8 only, with 2 merged groups 8x4x8, in f32 4x4x4",
         reason=("TMA needs rows of a multiple of 16 bytes; lanes exchange results until each has 16 bytes."),
         blame=("vector",),
         operations=(BWD_DATA,),
@@ -91,11 +104,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="halo-data-tile",
         scope="tile",
-        condition="m_per_xdl == 16",
-        sentence="backward data multiplies by mma.sync, m_per_xdl 16",
-        message="the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}",
-        help="use 8x8, 16x16 or 32x32",
-        reason="A group of 64 channels fills a tile of wgmma by itself: family wavelet_tma.",
+        condition="m_per_xdl == 16 and m_per_block * elem_bytes <= 64",
+        sentence="backward data multiplies by mma.sync, m_per_xdl 16, and a group has 64 bytes of channels at most",
+        message="the tile is {m_per_block}x{n_per_block}, m_per_xdl {m_per_xdl}, of {dtype}",
+        help="use 8x8, 16x16 or, in 16 bits, 32x32",
+        reason="The weights of a warp stay in registers. Larger groups fill tiles of wgmma: family wavelet_tma.",
         blame=("tile", "m_per_xdl"),
         operations=(BWD_DATA,),
     ),
@@ -126,7 +139,7 @@ RULES: tuple[Rule, ...] = (
         message="{load_waves} load and {math_waves} math waves for {units} units and {shares} shares",
         help="leave `wave_ratio` out, or use a smaller k_per_block",
         reason=(
-            "A warp has 16 or 8 of the 64 input channels (in backward data 32) and one share of the positions;"
+            "A warp has 16 or 8 of the 64 input channels (in backward data 32 channels) and one share of the positions;"
             " with wgmma a warpgroup has all channels and a row of the filter. One thread issues all copies."
         ),
         blame=("wave_ratio", "k_per_block", "tile"),

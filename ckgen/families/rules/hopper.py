@@ -5,7 +5,7 @@ Hopper.
 from __future__ import annotations
 
 from ckgen.families.rule import Rule
-from ckgen.families.rules.shared import COPY_ATOM, COPY_DTYPE, COPY_SPEC, COPY_TF32, LDS_BYTES
+from ckgen.families.rules.shared import COPY_ATOM, COPY_DTYPE, COPY_SPEC, LDS_BYTES
 from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 
 RULES: tuple[Rule, ...] = (
@@ -70,7 +70,17 @@ RULES: tuple[Rule, ...] = (
         blame=("stages",),
     ),
     COPY_DTYPE,
-    COPY_TF32,
+    Rule(
+        id="tma-tf32",
+        scope="domain",
+        condition="elem_bytes == 2",
+        sentence="family stationary has elements of 16 bits",
+        message="{family} has no {dtype} instances",
+        help="use f16 or bf16, or family wavelet_tma",
+        reason="wgmma takes tf32 from LDS only with GEMM-K innermost, and this family loads A and B in another order.",
+        blame=("dtype",),
+        only=("stationary",),
+    ),
     Rule(
         id="tma-weight-tf32",
         scope="tile",
@@ -206,8 +216,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-k",
         scope="tile",
-        condition="k_per_block * elem_bytes == 128",
-        sentence="k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32",
+        condition=(
+            "k_per_block * elem_bytes == 128"
+            " or (k_per_block * elem_bytes == 64 and elem_bytes == 2 and a_k_major and channels_last"
+            " and weight_rows == 0)"
+        ),
+        sentence=(
+            "k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data,"
+            " channels last, where the weight does not stay"
+        ),
         message="k_per_block is {k_per_block}",
         help="leave k_per_block out",
         reason="A stage is one box of 64 positions, in backward data of 128 bytes of channels: four wgmma steps.",

@@ -24,17 +24,6 @@ COPY_DTYPE = Rule(
     reason="Copies by TMA round to tf32 but not otherwise.",
     blame=("dtype",),
 )
-COPY_TF32 = Rule(
-    id="tma-tf32",
-    scope="domain",
-    condition="elem_bytes == 2",
-    sentence="families stationary and halo have elements of 16 bits",
-    message="{family} has no {dtype} instances",
-    help="use f16 or bf16, or family wavelet_tma",
-    reason="wgmma takes tf32 from LDS only with GEMM-K innermost, and these families load A and B in another order.",
-    blame=("dtype",),
-    only=("stationary", "halo"),
-)
 COPY_SPEC = Rule(
     id="tma-spec",
     scope="domain",

@@ -141,8 +141,8 @@ void TmaUnit::start(int id, const TmaRequest& request) {
         lds.fail("a copy from element " + std::to_string(request.position[0]) +
                  " of a row on, which is not a multiple of 16 bytes, " + lds.said(access));
     const int64 reach = map.box[0] * map.strides[0];
-    if(map.swizzled && reach != 128)
-        lds.fail("a copy of rows of " + std::to_string(reach) + " bytes in 128-byte swizzle, " + lds.said(access));
+    if(map.swizzled && reach != 128 && reach != 64)
+        lds.fail("a copy of swizzled rows of " + std::to_string(reach) + " bytes, " + lds.said(access));
 }
 
 void TmaUnit::do_some(uint64& random) {
@@ -271,7 +271,7 @@ void TmaUnit::put_row(const Copy& copy, uint32 start, bool swizzled) {
     for(uint32 chunk = 0; chunk < row_.size(); chunk += 16) {
         uint32 address = start + chunk;
         if(swizzled)
-            address ^= address >> 3 & 0x70u;
+            address ^= address >> 3 & (row_.size() == 128 ? 0x70u : 0x30u);
         std::memcpy(lds.access(access, static_cast<int>(address - lds_start()), 16, true), row_.data() + chunk, 16);
     }
 }

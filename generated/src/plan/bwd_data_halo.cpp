@@ -70,7 +70,7 @@ std::string plan_halo(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& 
     const int64 steps = int64{a.images} * ring.steps_per_image;
     if(steps > kMostRows)
         return refuse("halo-rows", "images * rows do not fit 31 bits");
-    const int64 windows = halo_windows(a);
+    const int64 windows = halo_windows(a, t.elem_bytes);
     const int64 shares = std::max<int64>(1, std::min(compute_units / windows, steps));
     if(windows * shares > kMostRows / t.launch_threads)
         return refuse("grid-size", "the grid would hold more than 2^31 threads");

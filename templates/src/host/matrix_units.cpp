@@ -95,15 +95,16 @@ void MatrixUnits::read_rows(int first, uint64 descriptor, int columns, char* ele
     const auto field = [&](int bit) { return static_cast<uint32>(descriptor >> bit & 0x3fffu) << 4; };
     const uint32 start = field(0) / 1024 * 1024;
     const uint32 offset = field(0) % 1024;
-    if(descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0 || offset >= 128)
+    const uint32 row_bytes = descriptor >> 62 == 2 ? 64 : 128;
+    if(descriptor >> 62 == 0 || descriptor >> 62 == 3 || (descriptor >> 49 & 7) != 0 || offset >= row_bytes)
         lds.fail("a wgmma operand at address " + std::to_string(field(0)) +
-                 " is not in 128-byte swizzle with rows from a multiple of 1024, at " + text(site));
+                 " is not in 128-byte or 64-byte swizzle with rows from a multiple of 1024, at " + text(site));
     const Access access = by_unit(first, site);
     for(int column = 0; column < columns; ++column)
         for(uint32 chunk = 0; chunk < 2; ++chunk) {
             const uint32 row =
-                start + static_cast<uint32>(column / 8) * field(32) + static_cast<uint32>(column % 8) * 128;
-            const uint32 place = (offset / 16 + chunk) ^ (row >> 7 & 7);
+                start + static_cast<uint32>(column / 8) * field(32) + static_cast<uint32>(column % 8) * row_bytes;
+            const uint32 place = (offset / 16 + chunk) ^ (row >> 7 & (row_bytes / 16 - 1));
             std::memcpy(elements + column * 32 + static_cast<int>(chunk) * 16,
                         lds.access(access, static_cast<int>(row + place * 16 - lds_start()), 16, false), 16);
         }

@@ -58,11 +58,10 @@ int32 shifted_rows(const Problem& p, int elem_bytes) {
 
 int copied_rows(const BwdDataTraits& t, const Problem& p) {
     const int step = step_of(t.elem_bytes);
-    const int most = 128 / t.elem_bytes;
     const int64 channels = p.out_channels();
     if(p.groups() == 1 || t.copies_planes())  // zeros follow the last channel
-        return static_cast<int>(divide_up(channels, divide_up(channels, most) * step)) * step;
-    int rows = most;
+        return static_cast<int>(divide_up(channels, divide_up(channels, t.k_per_block) * step)) * step;
+    int rows = t.k_per_block;
     while(rows > step && channels % rows != 0)
         rows -= step;
     return rows;

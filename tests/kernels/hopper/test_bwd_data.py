@@ -40,6 +40,12 @@ HALF_BOX_PINGPONG = replace(PINGPONG, n_per_block=160, stages=4, dtype="bf16")
 HALF_BOX_BILINEAR = replace(TMA, n_per_block=160, stages=4, function="Bilinear")
 HALF_BOX_ODD = replace(HALF_BOX, c_vector=1, dtype="bf16")
 HALF_BOXES = (HALF_BOX, HALF_BOX_PINGPONG, HALF_BOX_BILINEAR, HALF_BOX_ODD)
+# 32 output channels at a time, in rows of 64 bytes.
+HALF_ROW = replace(TMA, n_per_block=64, k_per_block=32)
+HALF_ROW_PINGPONG = replace(PINGPONG, k_per_block=32, dtype="bf16", function="Bilinear")
+HALF_ROW_WIDE = replace(HALF_BOX, n_per_block=64, k_per_block=32, stages=6)
+HALF_ROW_3D = replace(HALF_ROW, layout="NDHWGK/GKZYXC/NDHWGC", dtype="bf16")
+HALF_ROW_ODD = replace(HALF_ROW, c_vector=1)
 RESIDUAL = replace(SMALL, function="AddResidual")
 BILINEAR = replace(PINGPONG, function="Bilinear", dtype="bf16")
 STATIONARY = replace(PINGPONG, family="stationary", stages=4)
@@ -73,6 +79,7 @@ F32_3D = replace(EXCHANGED_3D, dtype="f32", m_per_block=128, math_waves=4, stage
 F32_COPIED_3D = replace(EXCHANGED_3D, dtype="f32", exchange=False, stages=4)
 F32_COPIED_WIDE = replace(F32_COPIED, n_per_block=128, stages=4, function="AddResidual")
 F32S = (F32, F32_RESIDUAL, F32_1D, F32_3D, F32_COPIED, F32_COPIED_WIDE, F32_COPIED_3D)
+HALF_ROWS = (HALF_ROW, HALF_ROW_PINGPONG, HALF_ROW_WIDE, HALF_ROW_3D)
 STATIONARIES = (STATIONARY, STATIONARY_WIDE, STATIONARY_RESIDUAL)
 TF32S = (TF32, TF32_PINGPONG, TF32_WIDE, TF32_1D, TF32_3D, *EXCHANGES)
 WORDS = (*TF32S, *F32S)  # elements of 32 bits
@@ -85,9 +92,9 @@ ODD_3D = replace(TMA_3D, c_vector=1)
 ODD_TF32 = replace(TF32, c_vector=1)
 ODD_TF32_WIDE = replace(TF32_WIDE, c_vector=1)
 ODD_F32 = replace(F32_COPIED, c_vector=1)
-ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE, ODD_F32, HALF_BOX_ODD)
+ODDS = (ODD, ODD_SMALL, ODD_BILINEAR, ODD_1D, ODD_3D, ODD_TF32, ODD_TF32_WIDE, ODD_F32, HALF_BOX_ODD, HALF_ROW_ODD)
 PLAIN = (TMA, PINGPONG, WIDE, SMALL, HALF_BOX, HALF_BOX_PINGPONG, TMA_1D, TMA_3D)
-ALL = (*PLAIN, RESIDUAL, BILINEAR, HALF_BOX_BILINEAR, *STATIONARIES, *WORDS, *ODDS)
+ALL = (*PLAIN, RESIDUAL, BILINEAR, HALF_BOX_BILINEAR, *HALF_ROWS, *STATIONARIES, *WORDS, *ODDS)
 
 PROBLEMS = {
     "plain": make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 10], pad=1),

@@ -26,12 +26,20 @@ HALO_8 = Instance(
 HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, dtype="bf16")
 HALO_32 = replace(HALO_8, m_per_block=32, n_per_block=32)
 HALO_4 = replace(HALO_8, b_vector=4, groups_to_merge=2)
-PLAIN = (HALO_8, HALO_16, HALO_32, HALO_4)
+F32 = {"k_per_block": 128, "a_vector": 4, "b_vector": 4, "c_vector": 4}
+HALO_8_TF32 = replace(HALO_8, dtype="f32_comp_tf32", **F32)
+HALO_16_TF32 = replace(HALO_16, dtype="f32_comp_tf32", **F32)
+HALO_4_TF32 = replace(HALO_8_TF32, groups_to_merge=2)
+HALO_8_F32 = replace(HALO_8, dtype="f32", **F32)
+HALO_16_F32 = replace(HALO_16, dtype="f32", **F32)
+PLAIN = (HALO_8, HALO_16, HALO_32, HALO_4, HALO_8_TF32, HALO_16_TF32, HALO_4_TF32, HALO_8_F32, HALO_16_F32)
 FUSED = (
     replace(HALO_8, function="AddResidual"),
     replace(HALO_16, function="Bilinear"),
     replace(HALO_32, function="Scale"),
     replace(HALO_32, function="AddResidual", dtype="bf16"),
+    replace(HALO_8_TF32, function="AddResidual"),
+    replace(HALO_16_F32, function="Bilinear"),
 )
 PROBLEMS = {
     "plain": {"batch": 2, "input": [9, 11], "pad": 1},

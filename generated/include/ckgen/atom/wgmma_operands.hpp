@@ -26,11 +26,13 @@ CKGEN_DEVICE uint64 wgmma_descriptor(uint32 address, uint32 block_bytes) {
 // The index along which an operand is contiguous in shared memory: M or N, or GEMM-K.
 enum class Major { mn, k };
 
-// Descriptor of a K-major operand: rows of 128 bytes in 128-byte swizzle, 1024 bytes per 8 rows. `address`: of the
-// first of the 32 bytes to multiply, in a row at a multiple of 1024.
+// Descriptor of a K-major operand, whose rows have RowBytes, 128 or 64, with the swizzle of their width. `address`: of
+// the first of the 32 bytes to multiply, in a row at a multiple of 1024.
+template <int RowBytes>
 CKGEN_DEVICE uint64 wgmma_row_descriptor(uint32 address) {
-    return static_cast<uint64>((address & 0x3ffffu) >> 4) | 1ull << 16 | static_cast<uint64>(1024 >> 4) << 32 |
-           1ull << 62;
+    static_assert(RowBytes == 128 || RowBytes == 64, "the row widths that instances use");
+    return static_cast<uint64>((address & 0x3ffffu) >> 4) | 1ull << 16 | static_cast<uint64>(8 * RowBytes >> 4) << 32 |
+           (RowBytes == 128 ? 1ull : 2ull) << 62;
 }
 
 // Result i of a thread: row lane / 4 + 8 * (i % 4 / 2) of its warp's 16 rows, column 8 * (i / 4) + lane % 4 * 2 + i

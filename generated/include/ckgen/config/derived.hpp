@@ -489,11 +489,11 @@ struct HaloDerived : WithGroupsToMerge<Config> {
     static constexpr int c_bytes = sizeof(typename Operation::template Result<typename Config::DataType>);  // Bytes of an element of C, the tensor that is written.
     static constexpr int block_size = 64 * math_waves;  // Threads that do the matrix work: CK's BlockSize.
     static constexpr int launch_threads = 64 * (load_waves + math_waves);  // Threads of a workgroup as launched.
-    static constexpr int acc_registers = (m_per_xdl == 64 ? 3 * m_per_block / 2 : (a_k_major ? k_per_block * 64 / block_size : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4));  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
+    static constexpr int acc_registers = (m_per_xdl == 64 ? 3 * m_per_block / 2 : (a_k_major ? k_per_block * 128 / elem_bytes / block_size : (n_per_block < 16 ? 5 : 9) * (m_per_block / 8) * 4));  // Accumulator registers per lane; a warpgroup of 128 threads holds m_per_xdl rows of the tile.
     static constexpr int lds_bytes = 232448;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
-    static constexpr int groups_per_block = 64 / n_per_block * groups_to_merge;  // Groups whose channels one workgroup of family halo has beside each other.
+    static constexpr int groups_per_block = 128 / elem_bytes / n_per_block * groups_to_merge;  // Groups whose channels one workgroup of family halo has beside each other.
     static constexpr int unit_channels = (a_k_major ? 32 : max_of(1, min_of(n_per_block, 16)));  // Input channels of one warp.
-    static constexpr int units = 64 / unit_channels;  // Warps that a workgroup's channels need.
+    static constexpr int units = 128 / elem_bytes / unit_channels;  // Warps that a workgroup's channels need.
     static constexpr int shares = k_per_block / 16;  // Parts into which the positions of a step are dealt: units x shares warps do the matrix work.
     static constexpr int out_pitch = 64 / n_per_block * m_per_block * 2;  // Bytes of an output position in shared memory.
     static constexpr int lds_products_bytes = ((a_k_major || m_per_xdl == 64) ? 0 : shares * out_pitch / 2 * (9 * n_per_block + 4) * 4);  // Bytes of the products of all shares, as they pass through shared memory at the end; none with wgmma, or in backward data.

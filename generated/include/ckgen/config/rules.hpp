@@ -308,6 +308,7 @@ struct BwdWeightTmaRules {
     static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto weight_rows = D::weight_rows;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
@@ -321,7 +322,7 @@ struct BwdWeightTmaRules {
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && a_k_major != c_m_major && b_k_major == 0), "tma-half-box: 160 columns are for backward data of 16 bits whose A has whole vectors");
-    static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
+    static_assert(k_per_block * elem_bytes == 128 || (k_per_block * elem_bytes == 64 && elem_bytes == 2 && a_k_major && D::Layout::channels_last && weight_rows == 0), "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data, channels last, where the weight does not stay");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
 };
@@ -401,8 +402,8 @@ struct BwdWeightHaloRules {
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2, "tma-tf32: families stationary and halo have elements of 16 bits");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert(elem_bytes == 2, "halo-dtype: in backward weight, tensors have elements of 16 bits");
     static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
@@ -810,7 +811,7 @@ struct BwdDataTmaRules {
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && a_k_major != c_m_major && b_k_major == 0), "tma-half-box: 160 columns are for backward data of 16 bits whose A has whole vectors");
-    static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
+    static_assert(k_per_block * elem_bytes == 128 || (k_per_block * elem_bytes == 64 && elem_bytes == 2 && a_k_major && D::Layout::channels_last && weight_rows == 0), "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data, channels last, where the weight does not stay");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
 };
@@ -841,6 +842,7 @@ struct BwdDataStationaryRules {
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
@@ -848,13 +850,13 @@ struct BwdDataStationaryRules {
     static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions of 16 bits side by side");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2, "tma-tf32: families stationary and halo have elements of 16 bits");
+    static_assert(elem_bytes == 2, "tma-tf32: family stationary has elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
-    static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
+    static_assert(k_per_block * elem_bytes == 128 || (k_per_block * elem_bytes == 64 && elem_bytes == 2 && a_k_major && D::Layout::channels_last && weight_rows == 0), "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data, channels last, where the weight does not stay");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
 };
@@ -882,6 +884,8 @@ struct BwdDataCol2imRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto a_k_major = D::a_k_major;
+    static constexpr auto weight_rows = D::weight_rows;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
@@ -895,7 +899,7 @@ struct BwdDataCol2imRules {
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
-    static_assert(k_per_block * elem_bytes == 128, "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32");
+    static_assert(k_per_block * elem_bytes == 128 || (k_per_block * elem_bytes == 64 && elem_bytes == 2 && a_k_major && D::Layout::channels_last && weight_rows == 0), "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data, channels last, where the weight does not stay");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
     static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || c_vector == 4) && D::Layout::channels_last, "col2im-vectors: A and B have units of 16 bytes, one or four channels of C are written at once, and the layout has the channels last");
@@ -1002,9 +1006,9 @@ struct BwdDataHaloRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto a_vector = D::a_vector;
+    static constexpr auto c_vector = D::c_vector;
     static constexpr auto b_vector = D::b_vector;
     static constexpr auto groups_to_merge = D::groups_to_merge;
-    static constexpr auto c_vector = D::c_vector;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto stages = D::stages;
@@ -1019,14 +1023,13 @@ struct BwdDataHaloRules {
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert(elem_bytes == 2, "tma-tf32: families stationary and halo have elements of 16 bits");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert(a_vector == 8 && b_vector * groups_to_merge == 8 && c_vector == 8, "halo-data-vectors: A and C have units of 8 channels, B of the channels of a group, at most 8");
+    static_assert(a_vector * elem_bytes == 16 && c_vector == a_vector && (b_vector * groups_to_merge == 8 || (elem_bytes == 4 && b_vector == 4)), "halo-data-vectors: A and C have units of 16 bytes, B of the channels of a group, at most 16 bytes");
     static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");
     static_assert((m_per_xdl == 64 && n_per_block == 64 && (m_per_block == 40 || m_per_block == 64)) || (m_per_xdl == 16 && n_per_block == m_per_block && (m_per_block == 8 || m_per_block == 16 || m_per_block == 32)), "halo-tile: the tile is 8x8, 16x16 or 32x32, K and C of a group, and m_per_xdl 16; or 40 or 64 K by 64 C and m_per_xdl 64");
-    static_assert(m_per_xdl == 16, "halo-data-tile: backward data multiplies by mma.sync, m_per_xdl 16");
+    static_assert(m_per_xdl == 16 && m_per_block * elem_bytes <= 64, "halo-data-tile: backward data multiplies by mma.sync, m_per_xdl 16, and a group has 64 bytes of channels at most");
     static_assert(k_per_block == 16 || (m_per_xdl == 16 && k_per_block > 16 && k_per_block % 16 == 0), "halo-k: k_per_block is 16 positions, or with mma.sync a multiple");
     static_assert(load_waves == 2 && ((m_per_xdl == 64 && math_waves == 6) || (m_per_xdl == 16 && math_waves * 2 == units * shares && math_waves <= 8)), "halo-waves: one warpgroup of two waves loads; units x shares warps multiply, at most 16, or with wgmma three warpgroups");
     static_assert(math_waves == 4, "halo-data-waves: in backward data four waves multiply");

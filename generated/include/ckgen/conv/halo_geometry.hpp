@@ -12,7 +12,7 @@
 
 namespace ckgen::conv {
 
-inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory: 64 channels, swizzled
+inline constexpr int kHaloPitch = 128;   // bytes of an input position in shared memory, swizzled
 inline constexpr int kHaloMaxBox = 256;  // most rows and columns of a TMA box
 
 // Inputs of the rings' shape, in two dimensions. Lengths in positions.

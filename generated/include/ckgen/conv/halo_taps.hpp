@@ -61,7 +61,9 @@ CKGEN_HD constexpr HaloCells halo_cells(const BwdDataArgs& p, const HaloLimits& 
     return cells;
 }
 
-// Workgroups that cover all channels, 64 channels each.
-CKGEN_HD constexpr int halo_windows(const BwdDataArgs& p) { return ceil_div(p.groups * p.n, kHaloPitch / 2); }
+// Workgroups that cover all channels, 128 bytes each.
+CKGEN_HD constexpr int halo_windows(const BwdDataArgs& p, int elem_bytes) {
+    return ceil_div(p.groups * p.n, kHaloPitch / elem_bytes);
+}
 
 }  // namespace ckgen::conv

@@ -7,23 +7,24 @@
 
 namespace ckgen::epilogue {
 
-template <int Bit>
+template <int Bit, int Lanes = platform::kExchangeLanes>
 CKGEN_DEVICE void exchange(const platform::Thread& thread, int lane, int32 (&words)[4]) {
     const bool set = (lane & Bit) != 0;
     CKGEN_UNROLL
     for(int i = 0; i < 4; ++i)
         if((i & Bit) == 0) {
             int32 other[1];
-            thread.gather(set ? words[i] : words[i + Bit], lane ^ Bit, other);
+            thread.template gather<Lanes>(set ? words[i] : words[i + Bit], lane ^ Bit, other);
             words[i] = set ? other[0] : words[i];
             words[i + Bit] = set ? words[i + Bit] : other[0];
         }
 }
 
-// Lane i of four gets word i of all four lanes, in lane order. `lane`: lane of the warp. All lanes take part.
+// Lane i of four gets word i of all four lanes, in lane order. `lane`: one of `Lanes` lanes, all of which take part.
+template <int Lanes = platform::kExchangeLanes>
 CKGEN_DEVICE void exchange_lanes(const platform::Thread& thread, int lane, int32 (&words)[4]) {
-    exchange<1>(thread, lane, words);
-    exchange<2>(thread, lane, words);
+    exchange<1, Lanes>(thread, lane, words);
+    exchange<2, Lanes>(thread, lane, words);
 }
 
 // The value of a lane of the same warp. All lanes take part.

@@ -98,7 +98,7 @@ TensorMap box_map(const void* base, const BoxMap& m) {
                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-// An image tensor, copied as `pixels` positions of 128 bytes of channels with 128-byte swizzle; padding reads as zero.
+// An image tensor, copied as `pixels` positions of box_channels with the swizzle of their width; padding reads as zero.
 template <class T>
 TensorMap im2col_map(const void* base, const Im2colMap& image, int pixels) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
@@ -114,8 +114,10 @@ TensorMap im2col_map(const void* base, const Im2colMap& image, int pixels) {
     strides[image.ndim] = static_cast<cuuint64_t>(image.image_bytes);
     steps[1 + image.ndim] = 1;
     return encoded("cuTensorMapEncodeIm2col", encode, tensor_map_type<T>(), static_cast<cuuint32_t>(image.ndim + 2),
-                   const_cast<void*>(base), sizes, strides, image.lower, image.upper, 128 / sizeof(T),
-                   static_cast<cuuint32_t>(pixels), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                   const_cast<void*>(base), sizes, strides, image.lower, image.upper,
+                   static_cast<cuuint32_t>(image.box_channels), static_cast<cuuint32_t>(pixels), steps,
+                   CU_TENSOR_MAP_INTERLEAVE_NONE,
+                   image.box_channels * sizeof(T) == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_128B,
                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 

@@ -36,7 +36,7 @@ struct SwizzledTile : SwizzledRows<T, Columns> {
     CKGEN_DEVICE uint64 descriptor(int first) const { return wgmma_descriptor<Columns>(row(first), bytes); }
     // Descriptor of 32 bytes of columns from `first` on as a K-major operand: columns are positions of GEMM-K.
     CKGEN_DEVICE uint64 k_major_descriptor(int first) const {
-        return wgmma_row_descriptor(base + static_cast<uint32>(first) * sizeof(T));
+        return wgmma_row_descriptor<SwizzledRows<T, Columns>::pitch>(base + static_cast<uint32>(first) * sizeof(T));
     }
 };
 

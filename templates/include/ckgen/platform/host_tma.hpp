@@ -14,7 +14,7 @@ struct TensorMap {
     int64 sizes[5], strides[5];
     int box[5];  // tiled: extent of the box, of which every step-th element is copied
     int steps[5];
-    bool swizzled;  // 128 bytes
+    bool swizzled;  // rows of 128 or 64 bytes, with the swizzle of their width
     bool rounds;    // f32 elements to tf32
     bool im2col;    // true: `pixels` positions of box[0] channels; corners per spatial dimension
     int pixels;

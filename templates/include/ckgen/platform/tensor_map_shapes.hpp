@@ -52,6 +52,7 @@ struct Im2colMap {
     int64 length[3], stride_bytes[3], image_bytes;
     int lower[3], upper[3];  // corners of the box in which tap 0 moves: -left pad, right pad - (filter - 1) * dilation
     int step[3];             // stride of the convolution
+    int box_channels;        // of a copied position: 128 or 64 bytes
 };
 
 }  // namespace ckgen::platform

@@ -64,7 +64,9 @@ private:
         args.in_group_channels = static_cast<int32>(p.in_group_bytes / sizeof(T));
         args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * int64{args.out_group_columns} + p.m, p.k,
                                            p.out_row_bytes, D::k_per_block);
-        args.in = platform::im2col_map<T>(p.in, image_of<ndim>(p, args.in_group_channels), D::k_per_block);
+        platform::Im2colMap image = image_of<ndim>(p, args.in_group_channels);
+        image.box_channels = 128 / sizeof(T);
+        args.in = platform::im2col_map<T>(p.in, image, D::k_per_block);
         int rows = D::k_per_block;
         for(int i = 0; i < ndim; ++i) {
             args.advance[i] = rows % p.out_length[ndim - 1 - i];

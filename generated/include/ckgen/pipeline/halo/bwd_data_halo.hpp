@@ -1,8 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/halo/bwd_data_halo.hpp. Do not edit; run: ckgen generate
 // Family halo of backward data: 3x3 filters of groups with too few channels to fill a matrix tile, limited by memory
-// bandwidth. A workgroup has 64 channels of the output, those of several groups. The load role, one thread, streams
-// rows of the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them. The
-// weights of all taps stay in registers of the math role.
+// bandwidth. A workgroup has 128 bytes of channels of the output, those of several groups. The load role, one thread,
+// streams rows of the output through a ring in shared memory (conv/halo_geometry.hpp), where all nine taps read them.
+// The weights of all taps stay in registers of the math role.
 //   A[position][k] = dOut under a tap     B[k][c] = that tap's weights     D[position][c] = dIn
 // A warp computes 32 channels and 16 cells (conv/halo_taps.hpp) at a time. A cell is all positions of the input that
 // share their output positions: one with stride 1, four with stride 2. The warp writes whole rows of the input.
@@ -20,7 +20,7 @@ struct HaloBwdDataKernel {
     using Places = typename Shape::Places;
     using Share = typename Shape::Share;
     using Problem = typename D::KernelArgs;
-    using T = typename D::Out;
+    using T = typename D::ComputeA;
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
     static constexpr bool waits_for_previous = true;
@@ -164,7 +164,8 @@ struct HaloBwdDataKernel {
             const int math_id = id - load_threads;
             if(math_id < Shape::zero_bytes / 16)
                 thread.lds_store(static_cast<int>(base - start) + math_id * 16, Vec<uint32, 4>{});
-            stage_weights(thread, args, places, share, math_id);
+            if constexpr(Shape::stages_weights)
+                stage_weights(thread, args, places, share, math_id);
             platform::barrier_of(1, D::block_size);
             HaloBwdDataMath<D>(thread, args, places, share, math_id).run();
         }

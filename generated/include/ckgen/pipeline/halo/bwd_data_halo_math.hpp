@@ -17,7 +17,7 @@ class HaloBwdDataMath {
     using Args = typename Shape::Args;
     using Places = typename Shape::Places;
     using Share = typename Shape::Share;
-    using T = typename D::Out;
+    using T = typename D::ComputeA;
     static constexpr int side = Shape::side, taps = Shape::taps;
     static constexpr int window = Shape::window, unit = Shape::unit, units = Shape::units;
     static constexpr int channels = Shape::channels, unit_groups = Shape::unit_groups;
@@ -32,20 +32,18 @@ class HaloBwdDataMath {
 public:
     CKGEN_DEVICE HaloBwdDataMath(const platform::Thread& thread, const Args& args, const Places& places,
                                  const Share& share, int id)
-        : thread_(thread), args_(args), places_(places), share_(share), exchange_lane_(id % platform::kExchangeLanes),
-          lane_(id % 32), unit_(id / 32 % units), math_share_(id / 32 / units), strided_(args.problem.stride[0] == 2) {
+        : thread_(thread), args_(args), places_(places), share_(share), lane_(id % 32), unit_(id / 32 % units),
+          math_share_(id / 32 / units), strided_(args.problem.stride[0] == 2) {
         point_at_taps();
-        // The channels that a lane writes: eight contiguous ones, which exchange() collects in the lane.
+        // The channels that a lane writes: runs of contiguous ones, which exchange() collects in the lane. With D
+        // tensors one run, else 16 bytes each.
         const int quarter = lane_ % 4;
-        const int run = channels == 16 ? quarter % 2 * 2 + quarter / 2 : quarter;
-        channel_ = share.window * window + unit_ * unit + run * 8;
+        const int run = runs == 1 && channels == 16 ? quarter % 2 * 2 + quarter / 2 : quarter;
+        channel_ = share.window * window + unit_ * unit + run * run_channels;
     }
 
     CKGEN_DEVICE void run() {
-        const uint32 base = places_.weights + bytes(unit_ * unit_matrices * 128 + lane_ * 16);
-        CKGEN_UNROLL
-        for(int i = 0; i < unit_matrices / 4; ++i)
-            platform::load_matrices_transposed(base + bytes(i * 512), weights_[i]);
+        load_weights();
         const conv::HaloGeometry& g = args_.ring;
         HaloWalk walk(g, places_.stages, share_.first);
         int turn = math_share_;
@@ -61,8 +59,10 @@ public:
 
 private:
     static constexpr int pairs = 4;  // pairs of channels per lane and cell
+    static constexpr int run_channels = fused ? 2 * pairs : Shape::slot_channels;
+    static constexpr int runs = 2 * pairs / run_channels;  // 64 bytes apart
     // Words of a pair of results before the lanes exchange them: f32 sums with D tensors, else rounded results.
-    static constexpr int words = fused ? 2 : 1;
+    static constexpr int words = fused ? 2 : runs;
     // Loads of D tensors for all positions are issued while the previous cells are multiplied, if registers allow.
     template <int Stride>
     static constexpr bool read_ahead = fused && (channels < 32 || Stride == 1);
@@ -75,7 +75,7 @@ private:
         CKGEN_UNROLL
         for(int slot = 0; slot < taps; ++slot)
             place_[slot] = place(tap_of(slot), unit_ * 4 + lane_ / 16);
-        if constexpr(channels == 8) {
+        if constexpr(Shape::pairs_taps) {
             CKGEN_UNROLL
             for(int i = 0; i < taps / 2; ++i)
                 place_[i] = place(lane_ < 16 ? tap_of(2 * i) : tap_of(2 * i + 1), unit_ * 4);
@@ -93,9 +93,43 @@ private:
         const int column = args_.taps[1].offset[tap % side];
         // A step's cells begin at a multiple of 8 minus lead_rows rows.
         const int line = lane_ + column + (row - args_.ring.lead_rows) * args_.ring.plane;
-        return bytes(column * conv::kHaloPitch + atom::SwizzledRows<T, 64>::slot_byte(line, chunk));
+        return bytes(column * conv::kHaloPitch + atom::SwizzledRows<T, window>::slot_byte(line, chunk));
     }
-    // The weights of 8 channels k and 8 channels c. The weights that the same instruction takes follow them.
+    CKGEN_DEVICE void load_weights() {
+        if constexpr(Shape::stages_weights) {
+            const uint32 base = places_.weights + bytes(unit_ * unit_matrices * 128 + lane_ * 16);
+            CKGEN_UNROLL
+            for(int i = 0; i < unit_matrices / 4; ++i)
+                platform::load_matrices_transposed(base + bytes(i * 512), weights_[i]);
+        } else {
+            CKGEN_UNROLL
+            for(int i = 0; i < unit_matrices; ++i)
+                load_weight(i % Shape::group_slots, i / Shape::group_slots % column_blocks,
+                            i / Shape::group_slots / column_blocks % taps,
+                            i / Shape::group_slots / column_blocks / taps);
+        }
+    }
+    // This lane's weight of a matrix of f32. Columns of a matrix are permuted so that exchange() gives a lane
+    // contiguous channels.
+    CKGEN_DEVICE void load_weight(int k_block, int column_block, int slot, int unit_group) {
+        const auto& p = args_.problem;
+        const int column = lane_ / 4, tap = tap_of(slot), k = k_block * Shape::slot_channels + lane_ % 4;
+        const int pair = runs == 2 && column_blocks == 1 ? column / 2 % 2 * 2 + column / 4
+                                                         : column / 2 * column_blocks + column_block;
+        const int c = 2 * pair + column % 2;
+        const int group = share_.window * (window / channels) + unit_ * unit_groups + unit_group;
+        constexpr int own = channels / D::groups_to_merge;  // channels of a group before merging
+        // Without a condition, so that no load waits for another.
+        const float value = thread_.template global_load<float>(
+            p.wei + min_of(group, p.groups - 1) * p.wei_group_bytes + k * p.wei_k_bytes +
+            tap / side * p.wei_stride_bytes[0] + tap % side * p.wei_stride_bytes[1] +
+            c % own * static_cast<int>(sizeof(float)));
+        const bool there = group < p.groups && k / own == c / own;
+        const int i = Shape::matrix_of(unit_group, slot, column_block, k_block);
+        weights_[i / 4][i % 4] = atom::operand(__builtin_bit_cast(uint32, there ? value : 0.f), T{});
+    }
+    // The weights of slot_channels channels k and 8 channels c. The weights that the same instruction takes follow
+    // them.
     CKGEN_DEVICE const uint32* weight(int group, int slot, int column_block, int k_block) const {
         const int i = Shape::matrix_of(group, slot, column_block, k_block);
         return weights_[i / 4] + i % 4;
@@ -188,7 +222,7 @@ private:
             CKGEN_UNROLL
         for(int i = 0; i < unit_groups * column_blocks * 4; ++i)
             acc[r][i / 4 / column_blocks][i / 4 % column_blocks][i % 4] = 0.f;
-        if constexpr(channels == 8) {
+        if constexpr(Shape::pairs_taps) {
             CKGEN_UNROLL
             for(int i = 0; i < P::count / 2; ++i)
                 multiply_pair<P::stride>(acc, rows, P::first + 2 * i);
@@ -205,21 +239,24 @@ private:
     CKGEN_DEVICE void multiply_tap(Accumulators& acc, const Rows& rows, int slot, int row) const {
         // If registers are short, the offset is recomputed.
         const uint32 at = fused && channels == 32 ? place(tap_of(slot), unit_ * 4 + lane_ / 16) : place_[slot];
-        uint32 a[rounds][2][4];
+        constexpr int chunks = unit * Shape::elem_bytes / 32;  // of 32 bytes
+        constexpr int group_chunks = chunks / unit_groups;
+        uint32 a[rounds][chunks][1][4];
         CKGEN_UNROLL
         for(int r = 0; r < rounds; ++r)
             CKGEN_UNROLL
-        for(int s = 0; s < 2; ++s)
-            platform::load_matrices((rows.at[r][row] + at) ^ bytes(s * 32), a[r][s]);
+        for(int s = 0; s < chunks; ++s)
+            platform::load_matrices((rows.at[r][row] + at) ^ bytes(s * 32), a[r][s][0]);
         CKGEN_UNROLL
-        for(int s = 0; s < 2; ++s)
+        for(int s = 0; s < chunks; ++s)
             CKGEN_UNROLL
         for(int r = 0; r < rounds; ++r)
             CKGEN_UNROLL
         for(int j = 0; j < column_blocks; ++j) {
-            const int group = channels == 16 ? s : 0;
-            const int k_block = channels == 16 ? 0 : s * 2;
-            atom::mma_m16n8k16(acc[r][group][j], a[r][s], weight(group, slot, j, k_block), T{});
+            const int group = s / group_chunks;
+            const uint32* const w = weight(group, slot, j, s % group_chunks * 2);
+            const uint32 b[1][2] = {{w[0], w[1]}};
+            atom::multiply_32_bytes(acc[r][group][j], a[r][s], b, T{});
         }
     }
     // Groups of eight channels: two taps share an instruction.
@@ -263,17 +300,19 @@ private:
             CKGEN_UNROLL
             for(int i = 0; i < pairs; ++i)
                 mine[i] = static_cast<int32>(values[from_group(i)][w]);
-            if constexpr(channels == 8)
-                epilogue::exchange_lanes(thread_, exchange_lane_, mine);
-            else if constexpr(channels == 16)
-                epilogue::exchange<1>(thread_, exchange_lane_, mine);
+            if constexpr(runs == 2 && channels == 8)
+                epilogue::exchange<2, 32>(thread_, lane_, mine);
+            else if constexpr(runs == 1 && channels == 8)
+                epilogue::exchange_lanes<32>(thread_, lane_, mine);
+            else if constexpr(runs == 1 && channels == 16)
+                epilogue::exchange<1, 32>(thread_, lane_, mine);
             CKGEN_UNROLL
             for(int i = 0; i < pairs; ++i)
                 values[from_group(i)][w] = static_cast<uint32>(mine[i]);
         }
     }
-    // Alternates between two groups; its own inverse.
-    static CKGEN_DEVICE constexpr int from_group(int i) { return channels == 16 ? i % 2 * 2 + i / 2 : i; }
+    // Alternates between two groups, or two runs; its own inverse.
+    static CKGEN_DEVICE constexpr int from_group(int i) { return channels == 16 || runs == 2 ? i % 2 * 2 + i / 2 : i; }
 
     // A position of the input at which this lane writes eight channels.
     struct Place {
@@ -327,7 +366,7 @@ private:
                     values[i][0] = __builtin_bit_cast(uint32, sums[0]);
                     values[i][words - 1] = __builtin_bit_cast(uint32, sums[1]);
                 } else {
-                    values[i][0] = rounded(sums[0], sums[1]);
+                    round_to(values[i], sums[0], sums[1]);
                 }
             }
             exchange(values);
@@ -338,14 +377,19 @@ private:
     }
 
     // Two results, rounded; without D tensors.
-    CKGEN_DEVICE uint32 rounded(float first, float second) const {
-        Vec<typename D::In, 2> pair;
+    CKGEN_DEVICE void round_to(uint32 (&result)[words], float first, float second) const {
         const typename D::Function& function = args_.problem.function;
         function(first, float{first});
         function(second, float{second});
-        pair[0] = Convert<typename D::In>::from(first);
-        pair[1] = Convert<typename D::In>::from(second);
-        return __builtin_bit_cast(uint32, pair);
+        if constexpr(words == 2) {
+            result[0] = __builtin_bit_cast(uint32, first);
+            result[1] = __builtin_bit_cast(uint32, second);
+        } else {
+            Vec<typename D::In, 2> pair;
+            pair[0] = Convert<typename D::In>::from(first);
+            pair[1] = Convert<typename D::In>::from(second);
+            result[0] = __builtin_bit_cast(uint32, pair);
+        }
     }
 
     CKGEN_DEVICE void store(const uint32 (&values)[pairs][words], const Place& place,
@@ -360,14 +404,20 @@ private:
                 sums[i] = __builtin_bit_cast(float, values[i / 2][i % words]);
             epilogue::write_fused<D>(thread_, args_.problem.function, inputs, target, sums);
         } else {
-            Vec<uint32, pairs> packed;
+            constexpr int run_groups = 64 / Shape::elem_bytes / channels;  // from one run to the next
             CKGEN_UNROLL
-            for(int i = 0; i < pairs; ++i)
-                packed[i] = values[i][0];
-            thread_.global_store(target, packed);
+            for(int run = 0; run < runs; ++run) {
+                Vec<uint32, 4> packed;
+                CKGEN_UNROLL
+                for(int i = 0; i < 4; ++i)
+                    packed[i] = values[(run * 4 + i) / words][i % words];
+                if(channel_ / channels + run * run_groups < args_.problem.groups)
+                    thread_.global_store(target + run * run_groups * strides.group, packed);
+            }
         }
     }
 
+    // True if the lane's first run is in a group.
     CKGEN_DEVICE bool inside() const { return channel_ / channels < args_.problem.groups; }
 
     // Sets the addresses of the input and the D tensors to this lane's channels of an image.
@@ -386,7 +436,7 @@ private:
     const Args& args_;
     const Places& places_;
     const Share& share_;
-    const int exchange_lane_, lane_, unit_, math_share_;
+    const int lane_, unit_, math_share_;
     const bool strided_;
     int channel_;  // first channel that this lane writes, counted over all groups
     typename D::In* target_ = nullptr;

@@ -41,20 +41,25 @@ struct HaloBwdDataShape {
     using Args = HaloBwdDataArgs<typename D::KernelArgs>;
     static constexpr int side = conv::kHaloTaps;
     static constexpr int taps = side * side;
-    static constexpr int window = 64;  // channels per workgroup
-    static constexpr int unit = 32;    // channels per warp
+    static constexpr int elem_bytes = D::elem_bytes;
+    static constexpr int window = conv::kHaloPitch / elem_bytes;  // channels per workgroup
+    static constexpr int unit = 32;                               // channels per warp
     static constexpr int units = window / unit;
     static constexpr int channels = D::n_per_block;  // channels per group
     static constexpr int math_shares = D::block_size / 32 / units;
     static constexpr bool fused = D::d_tensors > 0;
-    static constexpr int rounds =
-        fused || channels == 32 ? 1 : 2;  // number of blocks of 16 cells per warp, which do not wait for each other
-    static constexpr int cells_at_once = rounds * 16;
     static constexpr int unit_groups = unit / channels;
     static constexpr int column_blocks = channels / 8;
-    static constexpr int unit_matrices = unit_groups * taps * column_blocks * column_blocks;  // 8x8 weights each
-    static constexpr int zero_bytes = 1024;  // zeros, used as the rest of the ring's first row
-    static constexpr int weight_bytes = units * unit_matrices * 128;
+    static constexpr int slot_channels = 16 / elem_bytes;  // rows of a matrix of weights, which has 8 columns
+    static constexpr int group_slots = channels / slot_channels;
+    static constexpr int unit_matrices = unit_groups * taps * column_blocks * group_slots;
+    static constexpr int rounds = fused || unit_matrices > 100 || IsSame<typename D::ComputeA, float>::value
+                                      ? 1
+                                      : 2;  // blocks of 16 cells per warp, which do not wait for each other
+    static constexpr int cells_at_once = rounds * 16;
+    static constexpr int zero_bytes = 1024;                  // zeros, used as the rest of the ring's first row
+    static constexpr bool stages_weights = elem_bytes == 2;  // in shared memory, where ldmatrix transposes them
+    static constexpr int weight_bytes = stages_weights ? units * unit_matrices * 128 : 0;
     // The more channels a group has, the longer the products of a step take while the next step is loaded. Lines of D
     // stay in the cache from step to step, so steps are short then.
     static constexpr int latency_kib = channels == 32 ? 48 : 96;
@@ -67,15 +72,16 @@ struct HaloBwdDataShape {
                                              (fused ? 28 : 227) * 1024,
                                              latency_kib * 1024};
 
-    // Number of the 8x8 matrix, among those of a unit, with the weights of a group, a slot and 8 channels of each kind.
-    // Matrices of one instruction are neighbours: those of 16 channels k, or of two taps where groups have eight
-    // channels.
+    // Number of the matrix, among those of a unit, with the weights of a group, a slot, 8 channels c and slot_channels
+    // channels k. Matrices of one instruction are neighbours: those of 32 bytes of channels k, or of two taps where a
+    // group has 16 bytes.
+    static constexpr bool pairs_taps = group_slots == 1;
     static CKGEN_DEVICE constexpr int matrix_of(int group, int slot, int column_block, int k_block) {
-        if(channels == 8 && slot < taps - 1)
+        if(pairs_taps && slot < taps - 1)
             return (slot / 2 * unit_groups + group) * 2 + slot % 2;
-        if(channels == 8)
+        if(pairs_taps)
             return slot * unit_groups + group;
-        return ((group * taps + slot) * column_blocks + column_block) * column_blocks + k_block;
+        return ((group * taps + slot) * column_blocks + column_block) * group_slots + k_block;
     }
 
     static CKGEN_DEVICE uint32 bytes(int count) { return static_cast<uint32>(count); }
@@ -90,7 +96,7 @@ struct HaloBwdDataShape {
               stages{weights + weight_bytes, args.ring.stages} {}
     };
 
-    // The share of a workgroup: a window of 64 channels, and an even part of the steps of all images.
+    // The share of a workgroup: a window of channels, and an even part of the steps of all images.
     struct Share : HaloShare {
         int window;
 

@@ -54,7 +54,7 @@ protected:
     using Registers = typename Fixup::Registers;
     static constexpr int consumers = tma_consumers<D>;
     static constexpr bool pingpong = consumers > 1;
-    static constexpr int block_bytes = 64 * 128;  // of A: 64 rows, or 64 positions of 64 channels
+    static constexpr int block_bytes = 64 * D::k_per_block * D::elem_bytes;  // of A: 64 rows, or of 64 channels
     static constexpr int a_blocks = D::m_per_block / 64;
     static constexpr int own_blocks = a_blocks * consumers / D::warpgroups;  // of A, per warpgroup
 
@@ -104,10 +104,12 @@ protected:
         if constexpr(!pingpong)
             clear(acc);
         const int steps = View::steps(args_);
-        if(steps == 4)
-            return issue_stages<4>(weight, k_tiles, acc);
-        if(steps == 3)
-            return issue_stages<3>(weight, k_tiles, acc);
+        if constexpr(D::k_per_block * D::elem_bytes == 128) {
+            if(steps == 4)
+                return issue_stages<4>(weight, k_tiles, acc);
+            if(steps == 3)
+                return issue_stages<3>(weight, k_tiles, acc);
+        }
         if(steps == 2)
             return issue_stages<2>(weight, k_tiles, acc);
         return issue_stages<1>(weight, k_tiles, acc);

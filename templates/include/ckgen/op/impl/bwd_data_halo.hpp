@@ -34,11 +34,11 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
         args.taps[0] = cells.taps[0];
         args.taps[1] = cells.taps[1];
         args.ring = cells.ring;
-        args.windows = conv::halo_windows(p);
+        args.windows = conv::halo_windows(p, sizeof(typename Kernel::T));
         args.steps = p.images * cells.ring.steps_per_image;
         args.shares = static_cast<int32>(blocks) / args.windows;
         args.plane_inverse = static_cast<uint32>((uint64{1} << 32) / static_cast<uint64>(cells.ring.plane) + 1);
-        args.out = platform::box_map<typename Kernel::T>(p.out, rows_of(p, cells.ring));
+        args.out = platform::box_map<typename Kernel::T>(p.out, rows_of(p, cells.ring, sizeof(typename Kernel::T)));
         return args;
     }
     template <class Kernel>
@@ -47,10 +47,10 @@ struct BwdDataHalo : TmaFamily<BwdDataFamily> {
     }
 
 private:
-    // A step's rows with 64 channels.
-    static platform::BoxMap rows_of(const conv::BwdDataArgs& p, const conv::HaloGeometry& ring) {
+    // A step's rows with the channels of a workgroup.
+    static platform::BoxMap rows_of(const conv::BwdDataArgs& p, const conv::HaloGeometry& ring, int elem_bytes) {
         platform::BoxMap box = boxes_of_output(p);
-        box.box_channels = conv::kHaloPitch / 2;
+        box.box_channels = conv::kHaloPitch / elem_bytes;
         box.box_columns = ring.plane;
         box.box_rows = ring.rows;
         return box;

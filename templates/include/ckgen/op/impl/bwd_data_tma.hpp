@@ -177,6 +177,7 @@ protected:
             image.upper[d] = image.lower[d] + seen.count[s] - p.out_length[s];
         }
         image.ndim = Kernel::ndim;
+        image.box_channels = Kernel::k_per_block;
         return image;
     }
 #endif
