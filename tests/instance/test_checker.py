@@ -175,7 +175,8 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
     assert {rule.id for rule in (*tma.rules, *tma.arch_rules)} == of_tma
     of_halo = {rule.id for rule in RULES if FAMILIES["halo"].has_rule(rule, BWD_WEIGHT)}
     of_halo_bwd_data = {rule.id for rule in (*halo_bwd_data.rules, *halo_bwd_data.arch_rules)}
-    assert of_halo_bwd_data ^ of_halo == {"halo-vectors", "halo-data-vectors", "halo-data-tile", "halo-data-waves"}
+    own_rules = {"halo-dtype", "halo-vectors", "halo-data-vectors", "halo-data-tile", "halo-data-waves"}
+    assert of_halo_bwd_data ^ of_halo == own_rules
     assert {rule.id for rule in (*halo.rules, *halo.arch_rules)} == of_halo
     of_depthwise = {rule.id for rule in RULES if FAMILIES["depthwise"].has_rule(rule, BWD_WEIGHT)}
     assert {rule.id for rule in (*depthwise.rules, *depthwise.arch_rules)} == of_depthwise

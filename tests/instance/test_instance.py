@@ -203,7 +203,7 @@ def test_wave_grids(math_waves: int, m: int, n: int, grid: tuple[int, int]) -> N
 def test_the_accumulators_hold_the_tile() -> None:
     for made in default_expansion().instances:
         if made.family == "halo" and made.a_k_major:
-            assert made.acc_registers * made.block_size == made.k_per_block * 64
+            assert made.acc_registers * made.block_size == made.k_per_block * 128 // made.elem_bytes
             continue
         if made.family == "halo":  # all taps of the block's groups, once per share; with 8 channels, ten taps
             taps = 10 if made.n_per_block == 8 else 9

@@ -24,7 +24,8 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "atom/fma.hpp": {"sizeof(TA) == sizeof(TB)": _ONE_SIZE},
     "atom/lane_map.hpp": {"Size == 32 || Size == 16": ("xdl-size",)},
     "atom/wgmma_operands.hpp": {
-        "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels"
+        "Columns == 64 || Columns == 32 || Columns == 8": "64 by default; family halo takes 32 and 8 for 40 channels",
+        "RowBytes == 128 || RowBytes == 64": ("tma-k",),
     },
     "atom/swizzled_tile.hpp": {
         "pitch == 128 || pitch == 64": "kernels name the pitch: 128, or 64 for rows of 32 channels"

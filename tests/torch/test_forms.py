@@ -4,17 +4,19 @@ and without copies, and float32 that may be rounded to tf32."""
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ckgen.library.c_api import LibraryError
 from ckgen.library.library import Library
+from ckgen.selection.candidates import Choice
 from tests.support.torch_cases import DEVICE, NVIDIA, expected, make, torch
 
 from ckgen.torch.candidates import Gradient, words  # isort: skip
 from ckgen.torch.native import binding  # isort: skip
-from ckgen.torch.plan import GRADIENTS, forms_of, needs_of  # isort: skip
+from ckgen.torch.plan import GRADIENTS, Described, forms_of, needs_of  # isort: skip
 from ckgen.torch.request import Request, Seen  # isort: skip
 from ckgen.torch.tuned import poison  # isort: skip
 
@@ -58,6 +60,24 @@ def test_every_candidate_of_contiguous_tensors_is_right(
         assert found.is_contiguous()
         assert torch.allclose(found.double().cpu(), known, rtol=2e-3, atol=2e-2), one.name
     assert NVIDIA or dtype is torch.float32 or len(layouts) == 2
+
+
+def test_candidates_that_are_probably_far_slower_are_not_tried(
+    torch_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    input, weight, gradient, settings = make(SHAPES[0])
+    found: list[str] = []
+    choices_of = Described.choices
+
+    def choices(form: Described, most: int) -> tuple[Choice, ...]:
+        times = 10.0, 101.0, 99.0, None
+        chosen = tuple(replace(one, microseconds=us) for one, us in zip(choices_of(form, most), times, strict=False))
+        found.extend(one.name for one in chosen if one.microseconds != 101.0)
+        return chosen
+
+    monkeypatch.setattr(Described, "choices", choices)
+    asked = Gradient(torch_library, request((gradient, input, weight), settings, 1))
+    assert [one.name for one in asked.candidates(4, False)] == found and len(found) > 1
 
 
 def test_a_run_that_the_binding_gets_is_released_by_it(torch_library: Library) -> None:

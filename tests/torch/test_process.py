@@ -127,6 +127,23 @@ def test_the_fastest_is_kept_for_later_processes(
         assert torch.equal(one, two) and torch.equal(one, three)
 
 
+def test_slow_first_runs_end_the_search(
+    torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    input, weight, gradient, settings = make(SHAPES[1], torch.float16)
+    tried: list[int] = []
+
+    def fastest(pytorch: Any, calls: list[Any], device: Any) -> tuple[float, int, float]:
+        tried.append(len(calls))
+        return 10.0, 0, 5.0
+
+    monkeypatch.setattr(process, "fastest", fastest)
+    monkeypatch.setattr(process, "_PATIENCE_S", 0.0)
+    with ct.enable(torch_library, cache=tmp_path) as enabled:
+        gradients(input, weight, gradient, settings)
+    assert tried == [1, 1] and all(one.ours for one in enabled.choices().values())
+
+
 def test_what_pytorch_computes_faster_stays_pytorchs(
     torch_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="halo-vectors",
         scope="domain",
-        condition="a_vector == 8 and b_vector == 8 and c_vector == 4",
+        condition="elem_bytes != 2 or (a_vector == 8 and b_vector == 8 and c_vector == 4)",
         sentence="A and B are copied in units of 8 channels, C is written in fours",
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out: halo has 8x8x4 only",

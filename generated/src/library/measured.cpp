@@ -13,7 +13,6 @@ const char* const names[] = {
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
-    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
@@ -98,6 +97,7 @@ const char* const names[] = {
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8",
+    "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1",
@@ -371,6 +371,7 @@ const char* const names[] = {
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
@@ -410,7 +411,6 @@ enum Position {
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
-    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
@@ -495,6 +495,7 @@ enum Position {
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x2x8_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8,
+    grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x4_xdl32_v8x4x8_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_64x16x32_w0x1_xdl16_v4x4x4_s1,
@@ -768,6 +769,7 @@ enum Position {
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
@@ -6858,6 +6860,150 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_5x64x128_w0x4_xdl1_v4x1x1_s5, 1, 17.8f},
         {grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_7x16x64_w0x4_xdl1_v1x1x1_s7, 1, 22.0f},
     }},
+    // G1 N8 K24 C64 3x3 on 128x128 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 8, 24, 64, {3, 3}, {128, 128}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 44.7f},
+    }},
+    // G1 N64 K32 C64 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 32, 64, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 59.6f},
+    }},
+    // G1 N64 K16 C64 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 1, 64, 16, 64, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_bf16_default_128x64x32_w0x2_xdl32_v8x8x8_s1, 1, 45.1f},
+    }},
+    // G1 N2 K32 C32 3x3x3 on 48x48x48 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 1, 2, 32, 32, {3, 3, 3}, {48, 48, 48}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 387.2f},
+    }},
+    // G1 N2 K16 C16 3x3x3 on 96x96x96 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 1, 2, 16, 16, {3, 3, 3}, {96, 96, 96}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 1793.7f},
+    }},
+    // G1 N2 K32 C64 3x3x3 on 48x48x48 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 1, 2, 32, 64, {3, 3, 3}, {48, 48, 48}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 402.7f},
+    }},
+    // G1 N2 K24 C24 3x3x3 on 64x64x64 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 1, 2, 24, 24, {3, 3, 3}, {64, 64, 64}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 855.0f},
+    }},
+    // G1 N4 K80 C80 3x3x3 on 16x16x16 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 1, 4, 80, 80, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 2, 97.1f},
+    }},
+    // G1 N1 K32 C16 3x3x3 on 128x128x128 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 1, 1, 32, 16, {3, 3, 3}, {128, 128, 128}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 3464.8f},
+    }},
+    // G32 N64 K8 C8 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 64, 8, 8, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 216.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 275.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 378.1f},
+    }},
+    // G64 N64 K8 C8 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 64, 64, 8, 8, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 423.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 540.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 729.6f},
+    }},
+    // G32 N64 K8 C8 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 64, 8, 8, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 514.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 718.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 865.1f},
+    }},
+    // G8 N64 K8 C8 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 8, 64, 8, 8, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 216.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 275.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 380.9f},
+    }},
+    // G264 N64 K8 C8 3x3 on 8x8 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 264, 64, 8, 8, {3, 3}, {8, 8}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 148.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 189.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 251.8f},
+    }},
+    // G26 N64 K8 C8 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 26, 64, 8, 8, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 50.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 63.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 78.2f},
+    }},
+    // G12 N64 K8 C8 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 12, 64, 8, 8, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 86.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 109.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 152.7f},
+    }},
+    // G16 N16 K8 C8 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 16, 8, 8, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 338.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 432.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 586.6f},
+    }},
+    // G32 N64 K16 C16 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 64, 16, 16, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 85.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 102.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 138.1f},
+    }},
+    // G10 N64 K16 C16 3x3 on 28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 10, 64, 16, 16, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 105.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 126.0f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 172.2f},
+    }},
+    // G32 N64 K16 C16 3x3 on 28x28 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 64, 16, 16, {3, 3}, {28, 28}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 156.4f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 205.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 254.9f},
+    }},
+    // G32 N8 K16 C16 3x3 on 50x50 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 8, 16, 16, {3, 3}, {50, 50}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 132.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 157.1f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 215.8f},
+    }},
+    // G20 N64 K16 C16 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 20, 64, 16, 16, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 56.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 66.7f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 90.4f},
+    }},
+    // G4 N64 K16 C16 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 4, 64, 16, 16, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 163.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 195.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 267.6f},
+    }},
+    // G32 N64 K4 C4 3x3 on 56x56 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 64, 4, 4, {3, 3}, {56, 56}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 629.9f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 851.8f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 1238.8f},
+    }},
+    // G64 N64 K4 C4 3x3 on 14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 64, 64, 4, 4, {3, 3}, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 87.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 115.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 165.3f},
+    }},
+    // G16 N32 K4 C4 3x3 on 56x56 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 16, 32, 4, 4, {3, 3}, {56, 56}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 125.3f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 178.6f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 213.8f},
+    }},
+    // G32 N8 K4 C4 3x3 on 100x100 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 8, 4, 4, {3, 3}, {100, 100}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 257.2f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1, 1, 345.5f},
+        {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 504.0f},
+    }},
     // G1 N32 K256 C256 1x1 on 200x200 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NHWGC/GKYXC/NHWGK", "f16", true, 2, 1, 32, 256, 256, {1, 1}, {200, 200}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, 128, 916.0f},
@@ -8278,10 +8424,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 12.6f},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
-    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 4, 11.3f},
-    }},
-    // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.5f},
     }},
@@ -8290,20 +8432,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.1f},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
-    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 2, 15.4f},
-    }},
-    // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.9f},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 4, 10.8f},
-    }},
-    // G2 N128 K128 C256 1 on 3 s1 p0
-    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 4, 8.9f},
     }},
     // G2 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -8326,10 +8460,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 1, 4.7f},
     }},
     // G1 N1 K1 C32 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
-    }},
-    // G1 N1 K1 C32 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f},
     }},
@@ -8338,20 +8468,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
-    }},
-    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f},
-    }},
-    // G1 N1 K1 C1 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
     // G1 N1 K1 C1 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -10238,10 +10360,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.7f},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 8, 7.8f},
-    }},
-    // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.6f},
     }},
@@ -10250,20 +10368,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.6f},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 4, 8.6f},
-    }},
-    // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.8f},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.8f},
-    }},
-    // G2 N128 K128 C256 1 on 3 s1 p0
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.8f},
     }},
     // G2 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -10282,10 +10392,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.3f},
     }},
     // G1 N1 K1 C32 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f},
-    }},
-    // G1 N1 K1 C32 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
@@ -10294,20 +10400,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f},
-    }},
-    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
-    }},
-    // G1 N1 K1 C1 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.2f},
     }},
     // G1 N1 K1 C1 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -12184,10 +12282,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 16, 8.8f},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.8f},
-    }},
-    // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.5f},
     }},
@@ -12196,20 +12290,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.5f},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 16, 9.9f},
-    }},
-    // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.6f},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.6f},
-    }},
-    // G2 N128 K128 C256 1 on 3 s1 p0
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 16, 7.4f},
     }},
     // G2 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -12232,10 +12318,6 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, 1, 4.4f},
     }},
     // G1 N1 K1 C32 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f},
-    }},
-    // G1 N1 K1 C32 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
     }},
@@ -12244,20 +12326,12 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f},
-    }},
-    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
-    }},
-    // G1 N1 K1 C1 3 on 32 s1 p1
-    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32_comp_tf32", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
-        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_comp_tf32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.4f},
     }},
     // G1 N1 K1 C1 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {

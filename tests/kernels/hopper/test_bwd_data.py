@@ -527,3 +527,22 @@ EXCHANGED_BUGS = {
 @pytest.mark.parametrize("name", every_third(EXCHANGED_BUGS))
 def test_planted_bug_of_an_exchanged_product_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(EXCHANGED_BUGS[name], EXCHANGED_PINGPONG, run_instance, tmp_path)
+
+
+HALF_ROW_BUGS = {
+    "blocks-of-128-bytes": Bug(
+        "pipeline/tma/tma_consumers.hpp", "64 * D::k_per_block * D::elem_bytes;", "64 * 128;", (), PROBLEMS["ragged"]
+    ),
+    "the-swizzle-of-128-bytes": Bug(
+        "atom/swizzled_tile.hpp",
+        "wgmma_row_descriptor<SwizzledRows<T, Columns>::pitch>",
+        "wgmma_row_descriptor<128>",
+        (),
+        PROBLEMS["ragged"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", every_third(HALF_ROW_BUGS))
+def test_planted_bug_of_half_rows_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(HALF_ROW_BUGS[name], HALF_ROW, run_instance, tmp_path)

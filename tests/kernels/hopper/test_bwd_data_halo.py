@@ -110,7 +110,7 @@ def test_an_odd_problem_is_refused_by_name(library: Library) -> None:
     assert library.split_k(HALO_8.name, make_problem(**layer), 7) == 1, "sums are too short to be split"
 
 
-KERNEL, MATH = "bwd_data_halo.hpp", "bwd_data_halo_math.hpp"
+KERNEL, MATH, WEIGHTS = "bwd_data_halo.hpp", "bwd_data_halo_math.hpp", "bwd_data_halo_weights.hpp"
 STEPS = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], pad=1)
 STRIDED = make_problem(groups=9, batch=3, k=8, c=8, filter=[3, 3], input=[37, 21], stride=2, pad=1)
 MULTIPLY = (
@@ -123,9 +123,25 @@ ARRIVE = (
     "                platform::mbarrier_arrive(walk.ring.empty());\n"
 )
 MERGED_STEPS = make_problem(groups=18, batch=3, k=4, c=4, filter=[3, 3], input=[37, 21], pad=1)
+F32_BUGS = {
+    "weights-of-the-other-group": Bug(WEIGHTS, "k / own == c / own", "k / own != c / own", (), MERGED_STEPS),
+    "columns-in-another-order": Bug(
+        WEIGHTS, "column / 2 % 2 * 2 + column / 4", "column / 2 * column_blocks + column_block", (), MERGED_STEPS
+    ),
+    "the-second-run-in-the-first-group": Bug(
+        MATH, "target + run * run_groups * strides.group", "target + run * strides.group", (), MERGED_STEPS
+    ),
+    "a-run-past-the-last-group": Bug(
+        MATH,
+        "if(inside(run * run_groups))",
+        "if(inside())",
+        ("global write of 16 bytes out of bounds", "input"),
+        MERGED_STEPS,
+    ),
+}
 MERGED_BUGS = {
     "weights-of-the-other-group": Bug(
-        f"pipeline/halo/{KERNEL}", "i / (own / 2) == k / own", "i / (own / 2) != k / own", (), MERGED_STEPS
+        WEIGHTS, "i / (own / 2) == k / own", "i / (own / 2) != k / own", (), MERGED_STEPS
     ),
 }
 BUGS = {
@@ -231,7 +247,13 @@ BUGS = {
         STRIDED,
     ),
     "a-tap-too-far": Bug(MATH, "bytes(column * conv::kHaloPitch", "bytes((column + 1) * conv::kHaloPitch", (), STEPS),
-    "half-an-exchange": Bug("lane_exchange.hpp", "    exchange<2>(thread, lane, words);\n", "", (), STEPS),
+    "half-an-exchange": Bug(
+        MATH,
+        "            if constexpr(channels == 8)\n                epilogue::exchange<2, 32>(thread_, lane_, mine);\n",
+        "",
+        (),
+        STEPS,
+    ),
     "taps-in-another-order": Bug("bwd_data_halo_shape.hpp", "0x453718620", "0x453781620", (), STRIDED),
 }
 
@@ -244,3 +266,8 @@ def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", every_third(MERGED_BUGS))
 def test_planted_bug_of_merged_groups_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(MERGED_BUGS[name], HALO_4, run_instance, tmp_path)
+
+
+@pytest.mark.parametrize("name", every_third(F32_BUGS))
+def test_planted_bug_of_f32_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(F32_BUGS[name], HALO_4_TF32, run_instance, tmp_path)

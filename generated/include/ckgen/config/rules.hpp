@@ -404,7 +404,7 @@ struct BwdWeightHaloRules {
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(elem_bytes == 2, "halo-dtype: in backward weight, tensors have elements of 16 bits");
-    static_assert(a_vector == 8 && b_vector == 8 && c_vector == 4, "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
+    static_assert(elem_bytes != 2 || (a_vector == 8 && b_vector == 8 && c_vector == 4), "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");

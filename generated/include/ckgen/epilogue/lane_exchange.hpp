@@ -7,6 +7,7 @@
 
 namespace ckgen::epilogue {
 
+// Lanes that differ in `Bit` exchange half of their words. `lane`: one of `Lanes`, all of which take part.
 template <int Bit, int Lanes = platform::kExchangeLanes>
 CKGEN_DEVICE void exchange(const platform::Thread& thread, int lane, int32 (&words)[4]) {
     const bool set = (lane & Bit) != 0;
@@ -20,11 +21,10 @@ CKGEN_DEVICE void exchange(const platform::Thread& thread, int lane, int32 (&wor
         }
 }
 
-// Lane i of four gets word i of all four lanes, in lane order. `lane`: one of `Lanes` lanes, all of which take part.
-template <int Lanes = platform::kExchangeLanes>
+// Lane i of four gets word i of all four lanes, in lane order. `lane`: lane of the warp. All lanes take part.
 CKGEN_DEVICE void exchange_lanes(const platform::Thread& thread, int lane, int32 (&words)[4]) {
-    exchange<1, Lanes>(thread, lane, words);
-    exchange<2, Lanes>(thread, lane, words);
+    exchange<1>(thread, lane, words);
+    exchange<2>(thread, lane, words);
 }
 
 // The value of a lane of the same warp. All lanes take part.

@@ -26,6 +26,7 @@ template <int Stride>
 CKGEN_HD constexpr int halo_tap(int slot) {
     return Stride == 1 ? slot : static_cast<int>(0x453718620 >> 4 * slot & 15);  // 0 2 6 8 1 7 3 5 4
 }
+CKGEN_HD constexpr int halo_tap(int slot, bool strided) { return strided ? halo_tap<2>(slot) : halo_tap<1>(slot); }
 // Position `Index` of a cell. Positions are ordered by the taps that reach them: with stride 2 first the position of
 // the four corner taps, then those of two taps one above the other, of two taps side by side, and of the middle tap.
 template <int Stride, int Index>
@@ -57,6 +58,9 @@ struct HaloBwdDataShape {
                                       ? 1
                                       : 2;  // blocks of 16 cells per warp, which do not wait for each other
     static constexpr int cells_at_once = rounds * 16;
+    static constexpr int lane_channels = 8;  // of a cell's results, in runs of contiguous ones that are 64 bytes apart
+    static constexpr int run_channels = fused ? lane_channels : slot_channels;
+    static constexpr int runs = lane_channels / run_channels;
     static constexpr int zero_bytes = 1024;                  // zeros, used as the rest of the ring's first row
     static constexpr bool stages_weights = elem_bytes == 2;  // in shared memory, where ldmatrix transposes them
     static constexpr int weight_bytes = stages_weights ? units * unit_matrices * 128 : 0;

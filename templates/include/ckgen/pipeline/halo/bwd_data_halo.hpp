@@ -25,10 +25,8 @@ struct HaloBwdDataKernel {
     static constexpr bool waits_for_previous = true;
     static constexpr int load_threads = D::launch_threads - D::block_size;
     static constexpr conv::HaloLimits limits = Shape::limits;
-    static constexpr int side = Shape::side, taps = Shape::taps;
     static constexpr int window = Shape::window;
-    static constexpr int channels = Shape::channels, unit_groups = Shape::unit_groups;
-    static constexpr int column_blocks = Shape::column_blocks, unit_matrices = Shape::unit_matrices;
+    static constexpr int channels = Shape::channels;
     static_assert(load_threads == 128 && D::block_size == 256, "registers move between whole warpgroups");
 
     struct LoadRole {
@@ -81,65 +79,6 @@ struct HaloBwdDataKernel {
         }
     };
 
-    // Copies the window's weights to shared memory, as matrices that ldmatrix transposes, in the order of slots.
-    // Columns of the matrix unit are permuted so that the channels of a lane are contiguous.
-    static CKGEN_DEVICE void stage_weights(const platform::Thread& thread, const Args& args, const Places& places,
-                                           const Share& share, int id) {
-        const auto& p = args.problem;
-        const int base = static_cast<int>(places.weights - platform::lds_start());
-        constexpr int chunks = window * taps * column_blocks;
-        constexpr int turns = ceil_div(chunks, D::block_size);
-        Vec<uint32, 4> pairs[turns];
-        CKGEN_UNROLL
-        for(int turn = 0; turn < turns; ++turn) {
-            const WeightChunk at(turn * D::block_size + id);
-            const int group = share.window * (window / channels) + at.group;
-            const int tap = p.stride[0] == 2 ? halo_tap<2>(at.slot) : halo_tap<1>(at.slot);
-            pairs[turn] = Vec<uint32, 4>{};
-            if(turn * D::block_size + id < chunks && group < p.groups)
-                pairs[turn] = weights_of(thread,
-                                         p.wei + group * p.wei_group_bytes + at.k * p.wei_k_bytes +
-                                             tap / side * p.wei_stride_bytes[0] + tap % side * p.wei_stride_bytes[1] +
-                                             at.chunk * 16,
-                                         at.k);
-        }
-        CKGEN_UNROLL
-        for(int turn = 0; turn < turns; ++turn) {
-            const WeightChunk at(turn * D::block_size + id);
-            CKGEN_UNROLL
-            for(int e = 0; e < 4; ++e) {
-                const int pair = at.chunk * 4 + e;
-                const int matrix = at.group / unit_groups * unit_matrices +
-                                   Shape::matrix_of(at.group % unit_groups, at.slot, pair % column_blocks, at.k / 8);
-                if(turn * D::block_size + id < chunks)
-                    thread.lds_store(base + matrix * 128 + at.k % 8 * 16 + pair / column_blocks * 4, pairs[turn][e]);
-            }
-        }
-    }
-    // The weights of output channel k to eight input channels. Those of merged groups are zero but for the group of k,
-    // whose weights are at `source`.
-    static CKGEN_DEVICE Vec<uint32, 4> weights_of(const platform::Thread& thread, const char* source, int k) {
-        if constexpr(kMergesGroups<D>) {
-            constexpr int own = channels / D::groups_to_merge;  // channels of a group
-            const auto pairs = thread.template global_load<Vec<uint32, own / 2>>(source);
-            Vec<uint32, 4> all{};
-            CKGEN_UNROLL
-            for(int i = 0; i < 4; ++i)
-                all[i] = i / (own / 2) == k / own ? pairs[i % (own / 2)] : 0;
-            return all;
-        } else {
-            return thread.template global_load<Vec<uint32, 4>>(source);
-        }
-    }
-    // Eight channels c of a weight.
-    struct WeightChunk {
-        int chunk, slot, k, group;
-
-        CKGEN_DEVICE explicit WeightChunk(int index)
-            : chunk(index % column_blocks), slot(index / column_blocks % taps),
-              k(index / (column_blocks * taps) % channels), group(index / (column_blocks * taps * channels)) {}
-    };
-
     static CKGEN_DEVICE void run(const Args& args, platform::Thread& thread) {
         const uint32 start = platform::lds_start();
         const uint32 base = (start + 1023u) & ~1023u;
@@ -164,7 +103,7 @@ struct HaloBwdDataKernel {
             if(math_id < Shape::zero_bytes / 16)
                 thread.lds_store(static_cast<int>(base - start) + math_id * 16, Vec<uint32, 4>{});
             if constexpr(Shape::stages_weights)
-                stage_weights(thread, args, places, share, math_id);
+                HaloWeights<D>::stage(thread, args, places, share, math_id);
             platform::barrier_of(1, D::block_size);
             HaloBwdDataMath<D>(thread, args, places, share, math_id).run();
         }

@@ -5,7 +5,7 @@
 #include "ckgen/atom/warp_mma.hpp"
 #include "ckgen/epilogue/fused_output.hpp"
 #include "ckgen/epilogue/lane_exchange.hpp"
-#include "ckgen/pipeline/halo/bwd_data_halo_shape.hpp"
+#include "ckgen/pipeline/halo/bwd_data_halo_weights.hpp"
 
 namespace ckgen::pipeline {
 
@@ -20,12 +20,9 @@ class HaloBwdDataMath {
     static constexpr int side = Shape::side, taps = Shape::taps;
     static constexpr int window = Shape::window, unit = Shape::unit, units = Shape::units;
     static constexpr int channels = Shape::channels, unit_groups = Shape::unit_groups;
-    static constexpr int column_blocks = Shape::column_blocks, unit_matrices = Shape::unit_matrices;
+    static constexpr int column_blocks = Shape::column_blocks;
     static constexpr int rounds = Shape::rounds, cells_at_once = Shape::cells_at_once;
-    static constexpr int math_shares = Shape::math_shares;
     static constexpr bool fused = Shape::fused;
-    template <int Stride, int Index>
-    using Position = HaloPosition<Stride, Index>;
     static CKGEN_DEVICE uint32 bytes(int count) { return Shape::bytes(count); }
 
 public:
@@ -38,11 +35,11 @@ public:
         // tensors one run, else 16 bytes each.
         const int quarter = lane_ % 4;
         const int run = runs == 1 && channels == 16 ? quarter % 2 * 2 + quarter / 2 : quarter;
-        channel_ = share.window * window + unit_ * unit + run * run_channels;
+        channel_ = share.window * window + unit_ * unit + run * Shape::run_channels;
     }
 
     CKGEN_DEVICE void run() {
-        load_weights();
+        weights_.load(thread_, args_, places_, share_, unit_, lane_);
         const conv::HaloGeometry& g = args_.ring;
         HaloWalk walk(g, places_.stages, share_.first);
         int turn = math_share_;
@@ -57,9 +54,8 @@ public:
     }
 
 private:
-    static constexpr int pairs = 4;  // pairs of channels per lane and cell
-    static constexpr int run_channels = fused ? 2 * pairs : Shape::slot_channels;
-    static constexpr int runs = 2 * pairs / run_channels;  // 64 bytes apart
+    static constexpr int pairs = Shape::lane_channels / 2;  // of channels, per cell
+    static constexpr int runs = Shape::runs;
     // Words of a pair of results before the lanes exchange them: f32 sums with D tensors, else rounded results.
     static constexpr int words = fused ? 2 : runs;
     // Loads of D tensors for all positions are issued while the previous cells are multiplied, if registers allow.
@@ -85,7 +81,7 @@ private:
             row_shift_[y] = bytes(args_.taps[0].offset[y] * args_.ring.plane * conv::kHaloPitch);
     }
 
-    CKGEN_DEVICE int tap_of(int slot) const { return strided_ ? halo_tap<2>(slot) : halo_tap<1>(slot); }
+    CKGEN_DEVICE int tap_of(int slot) const { return halo_tap(slot, strided_); }
     // Bytes from a cell's row to this lane's 16 bytes under a tap.
     CKGEN_DEVICE uint32 place(int tap, int chunk) const {
         const int row = args_.taps[0].offset[tap / side];
@@ -94,46 +90,6 @@ private:
         const int line = lane_ + column + (row - args_.ring.lead_rows) * args_.ring.plane;
         return bytes(column * conv::kHaloPitch + atom::SwizzledRows<T, window>::slot_byte(line, chunk));
     }
-    CKGEN_DEVICE void load_weights() {
-        if constexpr(Shape::stages_weights) {
-            const uint32 base = places_.weights + bytes(unit_ * unit_matrices * 128 + lane_ * 16);
-            CKGEN_UNROLL
-            for(int i = 0; i < unit_matrices / 4; ++i)
-                platform::load_matrices_transposed(base + bytes(i * 512), weights_[i]);
-        } else {
-            CKGEN_UNROLL
-            for(int i = 0; i < unit_matrices; ++i)
-                load_weight(i % Shape::group_slots, i / Shape::group_slots % column_blocks,
-                            i / Shape::group_slots / column_blocks % taps,
-                            i / Shape::group_slots / column_blocks / taps);
-        }
-    }
-    // This lane's weight of a matrix of f32. Columns of a matrix are permuted so that exchange() gives a lane
-    // contiguous channels.
-    CKGEN_DEVICE void load_weight(int k_block, int column_block, int slot, int unit_group) {
-        const auto& p = args_.problem;
-        const int column = lane_ / 4, tap = tap_of(slot), k = k_block * Shape::slot_channels + lane_ % 4;
-        const int pair = runs == 2 && column_blocks == 1 ? column / 2 % 2 * 2 + column / 4
-                                                         : column / 2 * column_blocks + column_block;
-        const int c = 2 * pair + column % 2;
-        const int group = share_.window * (window / channels) + unit_ * unit_groups + unit_group;
-        constexpr int own = channels / D::groups_to_merge;  // channels of a group before merging
-        // Without a condition, so that no load waits for another.
-        const float value = thread_.template global_load<float>(
-            p.wei + min_of(group, p.groups - 1) * p.wei_group_bytes + k * p.wei_k_bytes +
-            tap / side * p.wei_stride_bytes[0] + tap % side * p.wei_stride_bytes[1] +
-            c % own * static_cast<int>(sizeof(float)));
-        const bool there = group < p.groups && k / own == c / own;
-        const int i = Shape::matrix_of(unit_group, slot, column_block, k_block);
-        weights_[i / 4][i % 4] = atom::operand(__builtin_bit_cast(uint32, there ? value : 0.f), T{});
-    }
-    // The weights of slot_channels channels k and 8 channels c. The weights that the same instruction takes follow
-    // them.
-    CKGEN_DEVICE const uint32* weight(int group, int slot, int column_block, int k_block) const {
-        const int i = Shape::matrix_of(group, slot, column_block, k_block);
-        return weights_[i / 4] + i % 4;
-    }
-
     // Addresses of a round's cells in the ring, for each row of the filter.
     struct Rows {
         uint32 at[rounds][side];
@@ -169,7 +125,7 @@ private:
         while(cells.at < end) {
             Inputs inputs[Stride * Stride];
             const Cells now = cells;
-            cells.at += math_shares * cells_at_once;
+            cells.at += Shape::math_shares * cells_at_once;
             if constexpr(read_ahead<Stride>) {
                 CKGEN_UNROLL
                 for(int n = 0; n < Stride * Stride; ++n)
@@ -179,7 +135,7 @@ private:
             const Rows there = rows_of(now, ring_row, ring_bytes);
             // If registers are short, D is read one position ahead.
             if constexpr(fused && !read_ahead<Stride>)
-                read<Position<Stride, 0>>(now, inputs[0]);
+                read<HaloPosition<Stride, 0>>(now, inputs[0]);
             positions<Stride, 0>(there, now, inputs);
         }
         return (cells.at - end) / cells_at_once;
@@ -207,8 +163,8 @@ private:
     CKGEN_DEVICE void positions(const Rows& rows, const Cells& cells, Inputs (&inputs)[Stride * Stride]) const {
         constexpr bool another = Index + 1 < Stride * Stride;
         if constexpr(another && fused && !read_ahead<Stride>)
-            read<Position<Stride, Index + 1>>(cells, inputs[Index + 1]);
-        position<Position<Stride, Index>>(rows, cells, inputs[Index]);
+            read<HaloPosition<Stride, Index + 1>>(cells, inputs[Index + 1]);
+        position<HaloPosition<Stride, Index>>(rows, cells, inputs[Index]);
         if constexpr(another)
             positions<Stride, Index + 1>(rows, cells, inputs);
     }
@@ -253,7 +209,7 @@ private:
             CKGEN_UNROLL
         for(int j = 0; j < column_blocks; ++j) {
             const int group = s / group_chunks;
-            const uint32* const w = weight(group, slot, j, s % group_chunks * 2);
+            const uint32* const w = weights_.at(group, slot, j, s % group_chunks * 2);
             const uint32 b[1][2] = {{w[0], w[1]}};
             atom::multiply_32_bytes(acc[r][group][j], a[r][s], b, T{});
         }
@@ -275,7 +231,7 @@ private:
         for(int r = 0; r < rounds; ++r)
             CKGEN_UNROLL
         for(int i = 0; i < unit_groups; ++i)
-            atom::mma_m16n8k16(acc[r][i][0], a[r][i], weight(i, slot, 0, 0), T{});
+            atom::mma_m16n8k16(acc[r][i][0], a[r][i], weights_.at(i, slot, 0, 0), T{});
     }
     CKGEN_DEVICE void multiply_single(Accumulators& acc, const Rows& rows, int row) const {
         CKGEN_UNROLL
@@ -286,7 +242,7 @@ private:
             platform::load_matrices((rows.at[r][row] + place_[taps / 2]) ^ bytes(s * 32), a);
             CKGEN_UNROLL
             for(int i = 0; i < 2; ++i)
-                atom::mma_m16n8k8(acc[r][s * 2 + i][0], a + 2 * i, weight(s * 2 + i, taps - 1, 0, 0), T{});
+                atom::mma_m16n8k8(acc[r][s * 2 + i][0], a + 2 * i, weights_.at(s * 2 + i, taps - 1, 0, 0), T{});
         }
     }
 
@@ -299,12 +255,10 @@ private:
             CKGEN_UNROLL
             for(int i = 0; i < pairs; ++i)
                 mine[i] = static_cast<int32>(values[from_group(i)][w]);
-            if constexpr(runs == 2 && channels == 8)
-                epilogue::exchange<2, 32>(thread_, lane_, mine);
-            else if constexpr(runs == 1 && channels == 8)
-                epilogue::exchange_lanes<32>(thread_, lane_, mine);
-            else if constexpr(runs == 1 && channels == 16)
+            if constexpr(runs == 1 && channels <= 16)
                 epilogue::exchange<1, 32>(thread_, lane_, mine);
+            if constexpr(channels == 8)
+                epilogue::exchange<2, 32>(thread_, lane_, mine);
             CKGEN_UNROLL
             for(int i = 0; i < pairs; ++i)
                 values[from_group(i)][w] = static_cast<uint32>(mine[i]);
@@ -346,7 +300,7 @@ private:
 
     template <int Stride, int Index = 0>
     CKGEN_DEVICE void read_all(const Cells& cells, Inputs (&inputs)[Stride * Stride]) const {
-        read<Position<Stride, Index>>(cells, inputs[Index]);
+        read<HaloPosition<Stride, Index>>(cells, inputs[Index]);
         if constexpr(Index + 1 < Stride * Stride)
             read_all<Stride, Index + 1>(cells, inputs);
     }
@@ -380,15 +334,13 @@ private:
         const typename D::Function& function = args_.problem.function;
         function(first, float{first});
         function(second, float{second});
-        if constexpr(words == 2) {
-            result[0] = __builtin_bit_cast(uint32, first);
-            result[1] = __builtin_bit_cast(uint32, second);
-        } else {
-            Vec<typename D::In, 2> pair;
-            pair[0] = Convert<typename D::In>::from(first);
-            pair[1] = Convert<typename D::In>::from(second);
-            result[0] = __builtin_bit_cast(uint32, pair);
-        }
+        Vec<typename D::In, 2> pair;
+        pair[0] = Convert<typename D::In>::from(first);
+        pair[1] = Convert<typename D::In>::from(second);
+        const auto bits = __builtin_bit_cast(Vec<uint32, words>, pair);
+        CKGEN_UNROLL
+        for(int w = 0; w < words; ++w)
+            result[w] = bits[w];
     }
 
     CKGEN_DEVICE void store(const uint32 (&values)[pairs][words], const Place& place,
@@ -410,21 +362,21 @@ private:
                 CKGEN_UNROLL
                 for(int i = 0; i < 4; ++i)
                     packed[i] = values[(run * 4 + i) / words][i % words];
-                if(channel_ / channels + run * run_groups < args_.problem.groups)
+                if(inside(run * run_groups))
                     thread_.global_store(target + run * run_groups * strides.group, packed);
             }
         }
     }
 
-    // True if the lane's first run is in a group.
-    CKGEN_DEVICE bool inside() const { return channel_ / channels < args_.problem.groups; }
+    // True if the group of the lane's first run, or one behind it, exists.
+    CKGEN_DEVICE bool inside(int behind = 0) const { return channel_ / channels + behind < args_.problem.groups; }
 
     // Sets the addresses of the input and the D tensors to this lane's channels of an image.
     CKGEN_DEVICE void point_at(int image) {
         // Lanes past the last group use the address of the first, and write nothing.
         const epilogue::InputPlace<2> at{inside() ? channel_ / channels : 0, image, channel_ % channels, {0, 0}};
-        target_ =
-            reinterpret_cast<typename D::In*>(args_.problem.target) + epilogue::input_offset<D>(at, args_.problem.in);
+        auto* const input = reinterpret_cast<typename D::In*>(args_.problem.target);
+        target_ = input + epilogue::input_offset<D>(at, args_.problem.in);
         CKGEN_UNROLL
         for(int i = 0; i < D::d_tensors; ++i)
             d_[i] = args_.problem.d[i];
@@ -442,7 +394,7 @@ private:
     conv::BwdDataTensor d_[max_of(1, D::d_tensors)];
     uint32 row_shift_[side];
     uint32 place_[taps];  // per slot; where taps share an instruction, per pair and for the last
-    uint32 weights_[unit_matrices / 4][4];
+    HaloWeights<D> weights_;
 };
 
 }  // namespace ckgen::pipeline
