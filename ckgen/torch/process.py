@@ -140,7 +140,9 @@ class Planner:
     ) -> tuple[Kept, Plan | None, bool]:
         """Time PyTorch and the library's best candidates, but no candidate whose gradient is not PyTorch's. False as
         the last value if there was too little memory for some."""
-        found, calls, all_ran = [], [], True
+        found: list[Candidate] = []
+        calls: list[Any] = []
+        all_ran = True
         pytorch = functools.partial(_by_pytorch, tensors, geometry, at)
         known = pytorch()
         if not tells(known):

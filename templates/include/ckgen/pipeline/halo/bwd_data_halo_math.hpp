@@ -368,8 +368,8 @@ private:
         }
     }
 
-    // True if the group of the lane's first run, or one behind it, exists.
-    CKGEN_DEVICE bool inside(int behind = 0) const { return channel_ / channels + behind < args_.problem.groups; }
+    // True if the group of the lane's first run exists, or the one that is `after` groups after it.
+    CKGEN_DEVICE bool inside(int after = 0) const { return channel_ / channels + after < args_.problem.groups; }
 
     // Sets the addresses of the input and the D tensors to this lane's channels of an image.
     CKGEN_DEVICE void point_at(int image) {
