@@ -216,7 +216,7 @@ BUGS = {
         STEPS,
     ),
     "weights-are-not-awaited": Bug(
-        f"pipeline/halo/{KERNEL}", "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", MATH), STEPS
+        f"pipeline/halo/{KERNEL}", "            platform::barrier_of(1, D::block_size);\n", "", ("LDS", WEIGHTS), STEPS
     ),
     "barriers-are-not-published": Bug(
         f"pipeline/halo/{KERNEL}",
