@@ -148,7 +148,7 @@ BUGS = {
     "the-previous-kernel-is-not-awaited": Bug(
         f"pipeline/halo/{KERNEL}",
         "thread.barrier(); platform::pdl_wait(); if(id < load_threads) {",
-        "thread.barrier(); if(id < load_threads) {",
+        "thread.barrier(); if(id >= load_threads) platform::pdl_wait(); if(id < load_threads) {",
         ("global memory is accessed before pdl_wait()", KERNEL),
         STEPS,
     ),
@@ -252,6 +252,13 @@ BUGS = {
         "            if constexpr(channels == 8)\n                epilogue::exchange<2, 32>(thread_, lane_, mine);\n",
         "",
         (),
+        STEPS,
+    ),
+    "the-previous-kernel-is-not-awaited-by-math": Bug(
+        f"pipeline/halo/{KERNEL}",
+        "thread.barrier(); platform::pdl_wait(); if(id < load_threads) {",
+        "thread.barrier(); if(id < load_threads) platform::pdl_wait(); if(id < load_threads) {",
+        ("global memory is accessed before pdl_wait()", WEIGHTS),
         STEPS,
     ),
     "taps-in-another-order": Bug("bwd_data_halo_shape.hpp", "0x453718620", "0x453781620", (), STRIDED),
