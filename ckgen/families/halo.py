@@ -100,9 +100,14 @@ REASONS = {
 }
 
 
+def unit_channels(operation: str, n_per_block: int) -> int:
+    """Input channels of one warp; usable before the instance exists."""
+    return COLUMNS if OPERATIONS[operation].a_k_major else max(1, min(n_per_block, ATOM[0]))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Halo(BulkCopy):
-    """The family halo: a workgroup covers 64 input channels, of several whole groups or of one, and all taps."""
+    """The family halo: a workgroup covers 128 bytes of input channels, of whole groups or of one, and all taps."""
 
     rule_table: tuple[Rule, ...] = field(default=RULES, repr=False)
     derived: tuple[Value, ...] = field(default=DERIVED, repr=False)
@@ -113,8 +118,7 @@ class Halo(BulkCopy):
     def k_per_block(self, operation: str, dtype: str, n_per_block: int) -> int:
         if n_per_block == CHANNELS:
             return ATOM[2]
-        unit = COLUMNS if OPERATIONS[operation].a_k_major else max(1, min(n_per_block, ATOM[0]))
-        units = CHANNEL_BYTES // DTYPES[dtype].elem_bytes // unit
+        units = CHANNEL_BYTES // DTYPES[dtype].elem_bytes // unit_channels(operation, n_per_block)
         return ATOM[2] * max(1, MATH_WARPS // units)
 
     def m_per_xdl(self, n_per_block: int) -> int:
@@ -126,8 +130,7 @@ class Halo(BulkCopy):
             return LOAD_WAVES, 2 * WARPGROUPS
         if OPERATIONS[operation].a_k_major:
             return LOAD_WAVES, MATH_WARPS // 2
-        units = CHANNELS // max(1, min(n, ATOM[0]))
-        return LOAD_WAVES, max(1, units * (k // ATOM[2]) // 2)
+        return LOAD_WAVES, max(1, CHANNELS // unit_channels(operation, n) * (k // ATOM[2]) // 2)
 
     def stages(self, instance: Fields) -> int:
         return MAX_STAGES
@@ -153,7 +156,7 @@ class Halo(BulkCopy):
         """All taps. A tile of backward weight reads few values, so that its products take longer; backward data reads
         and writes each position once."""
         if instance.a_k_major:
-            channels = CHANNEL_BYTES // instance.elem_bytes
+            channels = halo_cost.channels(instance)
             return Coverage(
                 instance.k_per_block,
                 channels,

@@ -25,6 +25,11 @@ ATOM_FLOPS = 2 * 16 * 8 * 16
 LDMATRIX_BYTES = 512  # four matrices of eight rows of 16 bytes
 
 
+def channels(instance: Fields) -> int:
+    """Input channels per workgroup."""
+    return CHANNEL_BYTES // instance.elem_bytes
+
+
 def bound(instance: Fields, rates: Rates, strides: tuple[int, ...], matrix_rate: float) -> Bound:
     """The bound of the cost model for one tile of a workgroup. Per output position there are as many input positions as
     the product of the strides. `matrix_rate` is per SIMD."""
@@ -70,7 +75,7 @@ def _bwd_data_bound(instance: Fields, rates: Rates, matrix_rate: float) -> Bound
     warps = instance.units * instance.shares
     copied = instance.k_per_block * CHANNEL_BYTES
     read = warps * TAPS * instance.unit_channels * instance.elem_bytes // 32 * LDMATRIX_BYTES
-    multiplied = 2 * instance.k_per_block * CHANNEL_BYTES // instance.elem_bytes * instance.m_per_block * TAPS
+    multiplied = 2 * instance.k_per_block * channels(instance) * instance.m_per_block * TAPS
     resources = (
         ("matrix", multiplied / (matrix_rate * min(rates.simds, warps))),
         ("lds", read / rates.lds_read_bytes + copied / rates.lds_write_bytes),
@@ -113,8 +118,7 @@ def work(instance: Fields, problem: ConvProblem, split_k: int, rates: Rates, mat
     if instance.a_k_major:
         groups, count = bwd_data_shares(instance, problem, rates.units)
         blocks = ceil(groups / rates.units)
-        channels = CHANNEL_BYTES // instance.elem_bytes
-        written = count * instance.k_per_block * prod(problem.strides) * channels
+        written = count * instance.k_per_block * prod(problem.strides) * channels(instance)
         return Work(blocks, count, of_tile, blocks, written)
     blocks = ceil(workgroups(instance, problem) * split_k / rates.units)
     return Work(blocks, tiles(instance, problem, split_k), of_tile, blocks, weights(instance))

@@ -40,7 +40,7 @@ RULES: tuple[Rule, ...] = (
         scope="domain",
         condition=(
             "a_vector * elem_bytes == 16 and c_vector == a_vector"
-            " and (b_vector * groups_to_merge == 8 or (elem_bytes == 4 and b_vector == 4))"
+            " and ((elem_bytes == 2 and b_vector * groups_to_merge == 8) or (elem_bytes == 4 and b_vector == 4))"
         ),
         sentence="A and C have units of 16 bytes, B of the channels of a group, at most 16 bytes",
         message="vectors {a_vector}x{b_vector}x{c_vector}",

@@ -1024,7 +1024,7 @@ struct BwdDataHaloRules {
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
-    static_assert(a_vector * elem_bytes == 16 && c_vector == a_vector && (b_vector * groups_to_merge == 8 || (elem_bytes == 4 && b_vector == 4)), "halo-data-vectors: A and C have units of 16 bytes, B of the channels of a group, at most 16 bytes");
+    static_assert(a_vector * elem_bytes == 16 && c_vector == a_vector && ((elem_bytes == 2 && b_vector * groups_to_merge == 8) || (elem_bytes == 4 && b_vector == 4)), "halo-data-vectors: A and C have units of 16 bytes, B of the channels of a group, at most 16 bytes");
     static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
     static_assert(ndim == 2 && !D::Layout::groups_outermost && D::Layout::channels_last, "halo-layout: the layout has two dimensions with the channels last and the groups next to them, as in NHWGC");

@@ -78,6 +78,13 @@ TensorMap matrix_map(const void* base, int64 columns, int64 rows, int64 row_byte
                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
+// The swizzle of rows of a copy: that of their width.
+inline CUtensorMapSwizzle swizzle_of(int64 row_bytes) {
+    return row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+           : row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                             : CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
 template <class T>
 TensorMap box_map(const void* base, const BoxMap& m) {
     static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
@@ -88,11 +95,8 @@ TensorMap box_map(const void* base, const BoxMap& m) {
     const cuuint32_t box[] = {extent(m.box_channels), extent(m.box_columns * m.column_step),
                               extent(m.box_rows * m.row_step), extent(m.box_images)};
     const cuuint32_t steps[] = {1, extent(m.column_step), extent(m.row_step), 1};
-    const int row_bytes = m.box_channels * static_cast<int>(sizeof(T));
-    const CUtensorMapSwizzle swizzle = m.plain            ? CU_TENSOR_MAP_SWIZZLE_NONE
-                                       : row_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
-                                       : row_bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
-                                                          : CU_TENSOR_MAP_SWIZZLE_NONE;
+    const CUtensorMapSwizzle swizzle =
+        m.plain ? CU_TENSOR_MAP_SWIZZLE_NONE : swizzle_of(m.box_channels * int64{sizeof(T)});
     return encoded("cuTensorMapEncodeTiled", encode, tensor_map_type<T>(), 4, const_cast<void*>(base), sizes, strides,
                    box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -116,8 +120,7 @@ TensorMap im2col_map(const void* base, const Im2colMap& image, int pixels) {
     return encoded("cuTensorMapEncodeIm2col", encode, tensor_map_type<T>(), static_cast<cuuint32_t>(image.ndim + 2),
                    const_cast<void*>(base), sizes, strides, image.lower, image.upper,
                    static_cast<cuuint32_t>(image.box_channels), static_cast<cuuint32_t>(pixels), steps,
-                   CU_TENSOR_MAP_INTERLEAVE_NONE,
-                   image.box_channels * sizeof(T) == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(image.box_channels * int64{sizeof(T)}),
                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 

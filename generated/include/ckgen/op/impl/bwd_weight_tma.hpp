@@ -64,9 +64,7 @@ private:
         args.in_group_channels = static_cast<int32>(p.in_group_bytes / sizeof(T));
         args.out = platform::matrix_map<T>(p.out, (p.groups - 1) * int64{args.out_group_columns} + p.m, p.k,
                                            p.out_row_bytes, D::k_per_block);
-        platform::Im2colMap image = image_of<ndim>(p, args.in_group_channels);
-        image.box_channels = 128 / sizeof(T);
-        args.in = platform::im2col_map<T>(p.in, image, D::k_per_block);
+        args.in = platform::im2col_map<T>(p.in, image_of<T, ndim>(p, args.in_group_channels), D::k_per_block);
         int rows = D::k_per_block;
         for(int i = 0; i < ndim; ++i) {
             args.advance[i] = rows % p.out_length[ndim - 1 - i];
@@ -87,13 +85,14 @@ private:
                                                                    p.in_channel_bytes, p.in_group_bytes,
                                                                    p.in_image_bytes, D::k_per_block, args.in_rows));
     }
-    template <int NDim>
+    template <class T, int NDim>
     static platform::Im2colMap image_of(const conv::BwdWeightArgs& p, int64 group_channels) {
         platform::Im2colMap image{};
         image.ndim = NDim;
         image.channels = (p.groups - 1) * group_channels + p.c;
         image.images = p.k;
         image.image_bytes = p.in_image_bytes;
+        image.box_channels = 128 / static_cast<int>(sizeof(T));
         for(int d = 0; d < NDim; ++d) {
             const int s = NDim - 1 - d;  // innermost first
             image.images /= p.out_length[s];

@@ -52,6 +52,7 @@ struct HaloBwdDataShape {
     static constexpr int column_blocks = channels / 8;
     static constexpr int slot_channels = 16 / elem_bytes;  // rows of a matrix of weights, which has 8 columns
     static constexpr int group_slots = channels / slot_channels;
+    static constexpr bool pairs_taps = group_slots == 1;  // two taps share an instruction
     static constexpr int unit_matrices = unit_groups * taps * column_blocks * group_slots;
     static constexpr int rounds = fused || unit_matrices > 100 || IsSame<typename D::ComputeA, float>::value
                                       ? 1
@@ -76,9 +77,8 @@ struct HaloBwdDataShape {
                                              latency_kib * 1024};
 
     // Number of the matrix, among those of a unit, with the weights of a group, a slot, 8 channels c and slot_channels
-    // channels k. Matrices of one instruction are neighbours: those of 32 bytes of channels k, or of two taps where a
-    // group has 16 bytes.
-    static constexpr bool pairs_taps = group_slots == 1;
+    // channels k. Matrices of one instruction are neighbours: those of 32 bytes of channels k, or of two taps if
+    // pairs_taps.
     static CKGEN_DEVICE constexpr int matrix_of(int group, int slot, int column_block, int k_block) {
         if(pairs_taps && slot < taps - 1)
             return (slot / 2 * unit_groups + group) * 2 + slot % 2;
