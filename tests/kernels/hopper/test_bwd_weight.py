@@ -495,8 +495,8 @@ TMA_BUGS = {
     ),
     "a-map-of-too-many-images": Bug(
         "bwd_weight_tma.hpp",
-        "image.images = p.k; image.image_bytes = p.in_image_bytes; for(",
-        "image.images = 2 * p.k; image.image_bytes = p.in_image_bytes; for(",
+        "image.images = p.k; image.image_bytes = p.in_image_bytes; image.box_channels =",
+        "image.images = 2 * p.k; image.image_bytes = p.in_image_bytes; image.box_channels =",
         ("global read of 128 bytes out of bounds", "a copy at wavelet_tma.hpp"),
         TMA_STEPS,
     ),
