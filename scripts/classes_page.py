@@ -1,8 +1,10 @@
-"""Text of docs/amd_classes.md: predicted times by class of layer, from docs/classes. scripts/docs.py writes it."""
+"""Texts of docs/amd_classes.md and docs/amd_domains.md: predicted times by class of layer, from docs/classes.
+scripts/docs.py writes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ckgen.conv.classes import CLASSES
@@ -10,13 +12,13 @@ from ckgen.cost.rank import KERNEL_START_S
 from ckgen.hardware.compute_units import RATES
 from ckgen.operations.operation import BWD_WEIGHT, OPERATIONS
 from ckgen.problems.sets import PARTS, load_problems
-from ckgen.report.by_class import BAR, DTYPES, ORDERS, PROBLEMS, SETS, ClassRow, read_rows
+from ckgen.report.by_class import BAR, DTYPES, ORDERS, SETS, ClassRow, read_rows
 
 HEAD = """\
-# Predicted times on AMD GPUs
+# {title}
 
-No AMD GPU was available, so nothing here was measured. The cost model of [isa.md](isa.md) predicts each layer of the
-[zoo](zoo.md) for {gpus}, with the fastest instance of the spec that takes the layer.
+No AMD GPU was available, so nothing here was measured. The cost model of [isa.md](isa.md) predicts each layer of
+{layers} for {gpus}, with the fastest instance of the spec that takes the layer.
 A number is the predicted time relative to the roofline, as the geometric mean over the layers of a class. The roofline
 is the longer of the arithmetic at the matrix peak and the compulsory bytes at full bandwidth, plus the {start:g} us in
 which an empty kernel starts. Main loops take the cycles of a simulation that no
@@ -24,10 +26,11 @@ GPU confirmed ([simulator.md](simulator.md)).
 
 The bar is {bar:g} in every class. Numbers above it are bold. The table at the end of each section has the layer of each
 class and type that is farthest from the roofline, where that is above the bar. `full` has every instance of
-`instances.yaml`, `default` those that `ckgen generate` writes. Held-out networks are on their own; see the zoo's page.
+`instances.yaml`, `default` those that `ckgen generate` writes. Held-out networks are on their own: nothing was chosen
+by them.
 
 ```sh
-ckgen report --predicted docs/isa/gfx942.csv --out docs/classes/gfx942.csv    # predict again: a few minutes
+{command}
 ckgen tune --check        # compares digests, and predicts the worst layer of each row again
 ```
 
@@ -36,16 +39,40 @@ within the bar: {files}.
 """
 
 
-def classes_page(notice: str, folder: Path) -> str:
-    """The page, which opens with ``notice``."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page about the files of ``folder``, below docs: the predictions of the layers of a bundled problem set."""
+
+    title: str
+    layers: str
+    problems: str
+    folder: str
+
+
+ZOO = Page("Predicted times on AMD GPUs", "the [zoo](zoo.md)", "zoo", "classes")
+DOMAINS = Page(
+    "Predicted times on AMD GPUs: other domains",
+    "the problem set `domains` (a sample of the layers of segmentation, diffusion, volumes, speech and signals)",
+    "domains",
+    "classes/domains",
+)
+
+
+def classes_page(page: Page, docs: Path, notice: str) -> str:
+    """The text of ``page``, which opens with ``notice``."""
+    folder = docs / page.folder
     files = sorted(folder.glob("*.csv"))
     rows = {path.stem: read_rows(path)[1] for path in files}
+    options = "--sample 780" if page == ZOO else f"--problems {page.problems}"
     head = HEAD.format(
+        title=page.title,
+        layers=page.layers,
+        command=f"ckgen report --predicted docs/isa/gfx942.csv {options} --out docs/{page.folder}/gfx942.csv",
         gpus=", ".join(f"{RATES[arch].gpu} ({arch})" for arch in rows),
         start=KERNEL_START_S * 1e6,
         bar=BAR,
-        counts=_counts(rows),
-        files=", ".join(f"[{path.stem}](classes/{path.name})" for path in files),
+        counts=_counts(rows, page.problems),
+        files=", ".join(f"[{path.stem}]({page.folder}/{path.name})" for path in files),
     )
     parts = [notice, head]
     for operation in OPERATIONS.values():
@@ -61,9 +88,9 @@ def classes_page(notice: str, folder: Path) -> str:
     return "\n".join(parts)
 
 
-def _counts(rows: dict[str, list[ClassRow]]) -> str:
+def _counts(rows: dict[str, list[ClassRow]], problems: str) -> str:
     """The number of layers that each file has."""
-    whole = len(load_problems(PROBLEMS))
+    whole = len(load_problems(problems))
     texts = []
     for arch, every in rows.items():
         kind = BWD_WEIGHT, ORDERS[0], DTYPES[0], SETS[0]

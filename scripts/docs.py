@@ -231,7 +231,7 @@ def spliced(text: str, name: str, table: str) -> str:
 def pages() -> dict[str, str]:
     """Texts of all generated pages by path, and README.md with its tables updated."""
     from api_page import api_page
-    from classes_page import classes_page
+    from classes_page import DOMAINS, ZOO, classes_page
     from spec_page import spec_page
     from zoo_page import zoo_page
 
@@ -251,7 +251,8 @@ def pages() -> dict[str, str]:
         "docs/support.md": support_page(),
         "docs/instances.md": instances_page(),
         "docs/zoo.md": zoo_page(NOTICE.format(source="ckgen/problems/zoo.yaml")),
-        "docs/amd_classes.md": classes_page(NOTICE.format(source="docs/classes/*.csv"), ROOT / "docs/classes"),
+        "docs/amd_classes.md": classes_page(ZOO, ROOT / "docs", NOTICE.format(source="docs/classes/*.csv")),
+        "docs/amd_domains.md": classes_page(DOMAINS, ROOT / "docs", NOTICE.format(source="docs/classes/domains/*.csv")),
         "instances.schema.json": schema_text(),
         "docs/measured.svg": measured_plot(BWD_WEIGHT),
         "docs/measured_bwd_data.svg": measured_plot(BWD_DATA),

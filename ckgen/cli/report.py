@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ckgen.cli.common.options import FILE, PATH, json_option
+from ckgen.cli.common.options import FILE, PATH, asked_for, json_option
 from ckgen.cli.common.store_option import store_option
 
 PAGE = Path("build/report.html")
@@ -37,7 +37,10 @@ PAGE = Path("build/report.html")
     "--predicted",
     type=PATH,
     metavar="FILE",
-    help="A table of machine code: predict every layer of the zoo instead and write CSV, by class of layer.",
+    help="A table of machine code: predict every layer of a problem set instead and write CSV, by class of layer.",
+)
+@click.option(
+    "--problems", default="zoo", metavar="NAME|FILE", help="With --predicted: a bundled problem set, or a YAML file."
 )
 @click.option(
     "--sample", type=click.IntRange(1), metavar="N", help="With --predicted: N of the layers, a share of each class."
@@ -52,13 +55,14 @@ def report_command(
     timelines: Path | None,
     against: str | None,
     predicted: Path | None,
+    problems: str,
     sample: int | None,
     list_runs: bool,
     as_json: bool,
 ) -> int:
     """Write the rows of a run, and of the runs that it continued, as one self-contained page or as data.
 
-    With --predicted nothing was measured: each layer of the problem set `zoo` has the time of the cost model (see
+    With --predicted nothing was measured: each layer of a problem set has the time of the cost model (see
     docs/isa.md) relative to the roofline, and the rows of a class of layers are added up. Run it at the root of a
     checkout; it takes a few minutes.
 
@@ -69,14 +73,16 @@ def report_command(
       ckgen report --run 2 --against 1
       ckgen report --code docs/isa/gfx942.csv --timelines build/timelines
       ckgen report --predicted docs/isa/gfx942.csv --out docs/classes/gfx942.csv
+      ckgen report --predicted docs/isa/gfx942.csv --problems mine.yaml --out mine.csv
       ckgen report --list
     """
     from ckgen.cli.run.report_run import Additions, list_stored_runs, report, report_predicted
 
-    if sample is not None and predicted is None:
-        raise click.UsageError("--sample is for --predicted: name a table of machine code, or leave --sample out")
+    for name in ("sample", "problems") if predicted is None else ():
+        if asked_for(click.get_current_context(), (name,)):
+            raise click.UsageError(f"--{name} is for --predicted: name a table of machine code, or leave it out")
     if predicted is not None:
-        return report_predicted(predicted, outs, as_json, sample)
+        return report_predicted(predicted, outs, as_json, sample, problems)
     if list_runs:
         return list_stored_runs(store, as_json)
     return report(store, outs, run, as_json, Additions(code, timelines, against))

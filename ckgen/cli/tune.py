@@ -139,7 +139,7 @@ def _check(tables: Path, classes: Path) -> int:
     from ckgen.tuning.from_rows import find_drift, find_times_drift
 
     drifts = find_drift(tables, Path()) + (find_times_drift(Path()) if tables == TABLES else [])
-    for file in sorted(classes.glob("*.csv")):
+    for file in sorted(classes.rglob("*.csv")):
         drifts += by_class.find_drift(file, Path())
     for drift in drifts:
         console.say(drift)

@@ -80,9 +80,15 @@ def bundled_sets() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (PACKAGE / "problems").glob("*.yaml")))
 
 
-def bundled_file(name: str) -> Path:
-    """The file of a bundled set."""
-    return PACKAGE / "problems" / f"{name}.yaml"
+def problem_file(name: str) -> Path:
+    """The file of a bundled set, or ``name`` itself if it is the path of a file. Raises CkgenError if it is neither,
+    with the nearest names."""
+    if name in bundled_sets():
+        return PACKAGE / "problems" / f"{name}.yaml"
+    if Path(name).is_file():
+        return Path(name)
+    message = f"{name!r} is neither a problem set nor a file"
+    raise CkgenError([Diagnostic(None, "problem-set", message, did_you_mean(name, bundled_sets()))])
 
 
 def load_problems(name: str) -> tuple[NamedProblem, ...]:
@@ -102,12 +108,7 @@ def load_models(name: str) -> tuple[Model, ...]:
 
 
 def _document(name: str) -> Document:
-    if name in bundled_sets():
-        return load(bundled_file(name), _START)
-    if Path(name).is_file():
-        return load(name, _START)
-    message = f"{name!r} is neither a problem set nor a file"
-    raise CkgenError([Diagnostic(None, "problem-set", message, did_you_mean(name, bundled_sets()))])
+    return load(problem_file(name), _START)
 
 
 def _read(document: Document) -> tuple[NamedProblem, ...]:

@@ -1,9 +1,9 @@
-"""Predicted times of the zoo's layers relative to the roofline, by class of layer: for GPUs without measurements.
+"""Predicted times of a problem set's layers relative to the roofline, by class of layer: for unmeasured GPUs.
 
 Each layer is predicted with the cost model (`ckgen.cost.rank`) on the fastest instance that takes it, a generic one
 only if no other does, as in the selector's tables of predictions. A file has one row per operation, order of channels,
-type, set of instances, class and part. `ckgen report --predicted` writes it; docs/amd_classes.md shows the committed
-ones.
+type, set of instances, class and part. `ckgen report --predicted` writes it; docs/amd_classes.md and
+docs/amd_domains.md show the committed ones.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ckgen.instance.instance import Instance
 from ckgen.library.digest import file_digest
 from ckgen.operations.operation import OPERATIONS
 from ckgen.problems.choice import sample
-from ckgen.problems.sets import PARTS, NamedProblem, bundled_file, load_problems
+from ckgen.problems.sets import PARTS, NamedProblem, load_problems, problem_file
 from ckgen.selection.takes import takes
 from ckgen.spec.expand import Expansion, expand_document
 from ckgen.text import source
 
-PROBLEMS = "zoo"
+PROBLEMS = "zoo"  # unless another set is named
 SETS = ("full", "default")  # of instances
 DTYPES = ("f16", "bf16", "f32")
 ORDERS = ("channels last", "channels first")  # PyTorch's memory formats
@@ -78,10 +78,12 @@ KEYS = tuple(field.name for field in fields(ClassRow))
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The code of an architecture, the instances of a spec, and the digests of the files that they are from."""
+    """The code of an architecture, the instances of a spec, the name or path of a problem set, and the digests of the
+    files that they are from."""
 
     book: CodeBook
     expansion: Expansion
+    problems: str
     origin: Mapping[str, str]
 
     @property
@@ -102,14 +104,14 @@ class Study:
         ]
 
 
-def make_study(code: str, spec: str, root: Path) -> Study:
+def make_study(code: str, spec: str, root: Path, problems: str = PROBLEMS) -> Study:
     """Read a table of `ckgen isa`, with its simulated cycles if there are some, and a spec; the paths are relative to
-    ``root``. Raises CkgenError if a file cannot be read."""
+    ``root``. ``problems`` is the name of a bundled set or the path of a file. Raises CkgenError if a file cannot be
+    read."""
     book, (code, *cycles) = read_book(root, code)
-    problems = bundled_file(PROBLEMS)
     origin = {path: file_digest(root / path) for path in (code, spec, *cycles)}
-    origin[problems.name] = file_digest(problems)
-    return Study(book, expand_document(source.load(root / spec)), origin)
+    origin[problems] = file_digest(problem_file(problems))
+    return Study(book, expand_document(source.load(root / spec)), problems, origin)
 
 
 def _layout(operation: str, order: str, ndim: int) -> str:
@@ -192,8 +194,8 @@ def find_drift(path: Path, root: Path) -> list[str]:
     """Compare a file with its sources below ``root``, and the worst layer of each row with a new prediction. Returns a
     sentence per mismatch."""
     sources, rows = read_rows(path)
-    code, spec, *_ = sources
-    study = make_study(code, spec, root)
+    code, spec, *_, problems = sources
+    study = make_study(code, spec, root, problems)
     again = "; run ckgen report --predicted"
     changed = [name for name in {**sources, **study.origin} if study.origin.get(name) != sources.get(name)]
     if changed:
@@ -208,7 +210,7 @@ def _holds(study: Study, row: ClassRow) -> bool:
     return layer is not None and abs(layer.times - row.worst) <= TOLERANCE * row.worst
 
 
-def study_problems(count: int | None = None) -> tuple[NamedProblem, ...]:
-    """The layers of the zoo, or a sample of ``count`` of them with a share of each class and part."""
-    every = load_problems(PROBLEMS)
+def study_problems(study: Study, count: int | None = None) -> tuple[NamedProblem, ...]:
+    """The layers of the study's set, or a sample of ``count`` of them with a share of each class and part."""
+    every = load_problems(study.problems)
     return every if count is None else sample(every, count)

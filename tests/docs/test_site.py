@@ -131,7 +131,7 @@ def test_a_page_that_builds_does_what_it_says(page: str, tmp_path: Path, environ
 def test_no_page_of_the_site_is_forgotten() -> None:
     """Every page with snippets is run by this file or by another test; marks are known ones."""
     elsewhere = {"nvidia", "porting", "selector", "isa", "backward_data", "cli", "rules", "zoo", "ck_programs"}
-    elsewhere |= {"amd_classes"}  # predicted with `ckgen tune --check` of `make check`
+    elsewhere |= {"amd_classes", "amd_domains"}  # predicted with `ckgen tune --check` of `make check`
     elsewhere |= {"ck_rows", "depthwise", "api_c", "support", "instances", "cost_model_h200", "emulator", "cluster"}
     elsewhere |= {"simulator"}  # tests/cli/test_isa_simulate.py
     elsewhere |= {"ck_beside"}  # needs a checkout of CK; its parts: tests/machine_code/programs

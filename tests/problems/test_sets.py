@@ -146,7 +146,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CkgenError, match="neither a problem set nor a file") as raised:
         load_problems("retina")
     assert "retinanet" in raised.value.diagnostics[0].help
-    assert bundled_sets() == ("ck_bwd_data", "ck_bwd_weight", "retinanet", "tiny", "zoo")
+    assert bundled_sets() == ("ck_bwd_data", "ck_bwd_weight", "domains", "retinanet", "tiny", "zoo")
 
 
 def test_the_smallest_set_has_a_problem_for_every_instance(host_library: Library) -> None:

@@ -58,10 +58,10 @@ def test_its_problems_are_distinct_and_have_models(problems: tuple[NamedProblem,
 
 
 def test_no_bundled_set_has_a_held_out_problem(problems: tuple[NamedProblem, ...]) -> None:
-    """The other sets are for tuning."""
+    """What the other sets do not hold out is for tuning."""
     held_out = {each.problem for each in problems if each.held_out}
     others = [each for name in bundled_sets() if name != "zoo" for each in load_problems(name)]
-    assert others and [each.name for each in others if each.problem in held_out] == []
+    assert others and [each.name for each in others if each.problem in held_out and not each.held_out] == []
 
 
 def test_every_class_is_in_both_parts(problems: tuple[NamedProblem, ...]) -> None:

@@ -67,7 +67,7 @@ def test_a_set_uses_a_generic_instance_only_where_it_has_no_other(study: Study, 
         assert not instance.generic and instance.channels_last == (order == ORDERS[0])
     generics = frozenset(i.name for i in study.expansion.instances if i.generic)
     sets = {**study.expansion.sets, "default": tuple(generics)}
-    bare = Study(study.book, replace(study.expansion, sets=sets), study.origin)
+    bare = Study(study.book, replace(study.expansion, sets=sets), study.problems, study.origin)
     assert dict(layers_of(bare, operation, "f16", order, [DENSE]))["default"].prediction.instance.generic
 
 
@@ -90,7 +90,7 @@ def test_drift_is_a_changed_source_or_another_prediction(study: Study, tmp_path:
     assert by_class.find_drift(file, ROOT) == [
         f"gfx942.csv: {first.problem} differs from its prediction; run ckgen report --predicted"
     ]
-    other = Study(study.book, study.expansion, {**study.origin, CODE: "0" * 64})
+    other = Study(study.book, study.expansion, study.problems, {**study.origin, CODE: "0" * 64})
     file.write_text(to_text(other, rows), encoding="utf-8")
     assert by_class.find_drift(file, ROOT) == [f"gfx942.csv: {CODE} changed since; run ckgen report --predicted"]
     file.write_text("operation\n", encoding="utf-8")

@@ -106,7 +106,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     narrow = (
         few + data_merged + merged_first + 2 * (2 * 3 + 2 * 3 + 2 * 3 * 3) + 2 * 3 * 3
     )  # depthwise: one group, and few groups
-    outputs, outputs_first = 3 * 3 * 8, 3 * 3 * 6 + 3 * 2  # few output channels, channels last and first
+    outputs, outputs_first = 3 * 3 * 8, 3 * 3 * (6 + 2) + 3 * 2 * 3  # few output channels, channels last and first
     rdna_outputs = 3 * 2 * 2 + 3 * 3 * 2
     types += 2
     narrow += outputs + outputs_first
@@ -121,6 +121,8 @@ def test_the_sizes_of_the_catalogue() -> None:
     default += 66 + 48 + shifted + data_merged * 2 // 3  # depthwise, few channels
     default += 3 * (3 + 1 + 2 + 3) + 3 + 3 + 2 + 2 + 2  # narrow tiles of other cells, wide ones in three dimensions
     default += 9 * 3 + 3 + 9 * 4 + 2 * 6  # tiles of backward data with channels first, with a copy and without
+    default += 3 * 3 + 2 * 3 + 4 + 3 + 6 * 2 + 3 * 3 + 2 * 3 + 1 + 2 + 8 + 2  # other dimensions, various
+    default += 3 * (4 + 2) + 2 * 2 + 2 * 4 + 2 * 3 + 1  # groups merged in 3D, few channels on both sides in 1D and 3D
     default += 3 + 1 + 2 + 2  # depthwise, few and odd channels of other dimensions, groups of 48 to 64 channels
     quick = 3 * (4 + 3) + 2 + 3 + 5 + 2 + 1 + 1 + generic_types + 4 + 4 + 1 + 2 + 1 + 1 + 1 + 2
     ci = 78 + 51 + 24 + 8 + 9 + 7 + 19 + 17 + 2 + 3 + 4 + 6 + 2 + 4 + 4 + 13 + 9
@@ -230,6 +232,12 @@ def is_narrow(instance: Instance) -> bool:
 def is_default_two_stage(instance: Instance) -> bool:
     """True for the vectors of all channels with merged groups up to 16, and for single elements with two numbers."""
     if instance.family != "two_stage" or (instance.m_per_block, instance.n_per_block) != (16, 64):
+        return False
+    if instance.layout in LAST_OF_OTHER_DIMENSIONS:
+        return instance.b_vector >= 4 and instance.groups_to_merge in (4, 8) and not is_ck_row(instance)
+    if instance.layout == "NGCDHW/GKCZYX/NGKDHW" and instance.b_vector > 1:
+        return False
+    if instance.layout != NHWGC and "GKC" not in instance.layout:
         return False
     if instance.layout != NHWGC:
         return instance.a_vector > 1 and instance.groups_to_merge in (2, 4, 8) and not is_ck_row(instance)
@@ -454,10 +462,15 @@ def is_usual_tile(made: Instance) -> bool:
 
 
 def is_default_narrow(i: Instance) -> bool:
-    """True for tiles of backward weight with channels first of set default for few channels or three dimensions."""
+    """True for tiles of backward weight of set default with channels first for few channels or three dimensions, and
+    with channels last for few channels in f32."""
     tile, volume = (i.m_per_block, i.n_per_block), i.layout == "NGCDHW/GKCZYX/NGKDHW"
     if i.b_vector > 1 or i.pointwise or is_ck_row(i):
         return False
+    if i.dtype == "f32" and i.layout in LAST_OF_OTHER_DIMENSIONS:
+        return tile == (16, 64) and i.a_vector == 1
+    if i.dtype == "f32" and i.layout == "NGCW/GKCX/NGKW":
+        return tile == (16, 32)
     if i.dtype == "f32":
         return tile == (16, 64) and i.a_vector == 4 and (volume or i.layout == PYTORCHS)
     if i.layout == PYTORCHS and tile == (64, 128):
@@ -469,19 +482,40 @@ def is_default_narrow(i: Instance) -> bool:
 
 
 def is_default_exchange(i: Instance) -> bool:
-    """True for instances that exchange input and output: all in two dimensions, else two tiles of single elements."""
+    """True for instances that exchange input and output: all in two dimensions, else two tiles of single elements, and
+    with channels first two more tiles."""
+    tile, first = (i.m_per_block, i.n_per_block), i.layout.startswith("NG")
+    if i.ndim == 2 or not i.exchange:
+        return i.exchange
+    if first and tile in ((64, 64), (32, 128)) and i.dtype in ("f16", "bf16") and i.a_vector == 8:
+        return True
+    if first and tile == (16, 64) and i.dtype == "f32" and i.ndim == 3:
+        return True
+    return i.b_vector == 1 and (tile in ((64, 64), (64, 16)) or (first and tile == (16, 64)))
+
+
+def is_default_half(i: Instance) -> bool:
+    """True for half tiles of backward weight that set default has for one and three dimensions with channels last, and
+    for 1x1 filters with channels first."""
     tile = (i.m_per_block, i.n_per_block)
-    return i.exchange and (i.ndim == 2 or (tile in ((64, 64), (64, 16)) and i.b_vector == 1))
+    if i.dtype not in ("f16", "bf16") or i.b_vector != 8 or is_ck_row(i) or i.exchange:
+        return False
+    if i.layout in LAST_OF_OTHER_DIMENSIONS:
+        return tile in ((32, 128), (64, 128)) and i.block_size == 128 and not i.pointwise
+    return i.layout in (PYTORCHS, "NGCW/GKCX/NGKW", "NGCDHW/GKCZYX/NGKDHW") and tile == (64, 128) and i.pointwise
 
 
 def is_default_depthwise(i: Instance) -> bool:
     """True for instances of backward weight that set default has for one and three dimensions."""
     first = i.layout in ("NGCW/GKCX/NGKW", "NGCDHW/GKCZYX/NGKDHW")
     tile = (7, 1) if first else (7, 64) if i.ndim == 1 else (3, 64)
+    if i.layout == "NGCDHW/GKCZYX/NGKDHW" and (i.m_per_block, i.n_per_block) == (3, 1):
+        return True
     own = first or i.layout in ("NWGC/GKXC/NWGK", "NDHWGC/GKZYXC/NDHWGK")
     return own and i.dtype in ("f16", "bf16", "f32") and (i.m_per_block, i.n_per_block, i.stages) == (*tile, 1)
 
 
+LAST_OF_OTHER_DIMENSIONS = ("NWGC/GKXC/NWGK", "NDHWGC/GKZYXC/NDHWGK")
 TILES_OF_PYTORCHS = ((128, 128), (64, 64), (16, 32))
 
 
@@ -495,10 +529,10 @@ def test_the_default_set_has_all_wavelets_all_generics_and_xdl_for_2d() -> None:
         or i.generic
         or (i.family == "xdl" and i.layout == NHWGC and not is_ck_row(i))
         or is_usual_tile(i)
-        or (i.layout in (NHWGC, PYTORCHS, "NGCW/GKCX/NGKW") and is_default_two_stage(i))
+        or is_default_two_stage(i)
         or (i.layout == PYTORCHS and (i.m_per_block, i.n_per_block) in TILES_OF_PYTORCHS and not i.uses_tma)
         or (i.family == "depthwise" and i.layout in (NHWGC, PYTORCHS) and i.dtype in ("f16", "bf16", "f32"))
-        or (i.family == "xdl" and (is_default_narrow(i) or is_default_exchange(i)))
+        or (i.family == "xdl" and (is_default_narrow(i) or is_default_exchange(i) or is_default_half(i)))
         or (i.family == "depthwise" and is_default_depthwise(i))
     ]
     weights = {i.name for i in usual_instances_of(BWD_WEIGHT) if i.function == "PassThrough"}

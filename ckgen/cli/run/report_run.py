@@ -84,16 +84,16 @@ def _run_cells(origin: Origin) -> tuple[str, ...]:
     return origin.started, origin.device, origin.platform, origin.commit_id[:12], origin.library_digest[:12]
 
 
-def report_predicted(code: Path, outs: Sequence[Path], as_json: bool, sample: int | None) -> int:
-    """Write the predicted times of the zoo, or of a sample, to the one file of ``outs``, and show the slow classes."""
+def report_predicted(code: Path, outs: Sequence[Path], as_json: bool, sample: int | None, problems: str) -> int:
+    """Write the predicted times of a problem set, or of a sample, to the file of ``outs``; show the slow classes."""
     from ckgen.report.by_class import class_rows, make_study, study_problems, to_text
 
     if len(outs) != 1 or outs[0].suffix != ".csv" or code.is_absolute():
         raise click.UsageError(
             "--predicted takes the name of a table relative to the current folder, and one --out .csv"
         )
-    study = make_study(code.as_posix(), "instances.yaml", Path())
-    rows = tuple(class_rows(study, study_problems(sample)))
+    study = make_study(code.as_posix(), "instances.yaml", Path(), problems)
+    rows = tuple(class_rows(study, study_problems(study, sample)))
     write_new(outs[0], to_text(study, rows), replace=True)
     console.note(f"wrote {outs[0]}")
     if as_json:

@@ -8,11 +8,15 @@ namespace ckgen {
 namespace {
 
 const char* const names[] = {
+    "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x128x32_w0x4_xdl32_v8x8x8_s1",
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
+    "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
+    "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1",
@@ -369,8 +373,12 @@ const char* const names[] = {
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1",
     "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
+    "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2",
+    "grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1",
@@ -378,11 +386,18 @@ const char* const names[] = {
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m4",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2",
+    "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m4",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1",
     "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
     "grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1",
+    "grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4",
+    "grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8",
+    "grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8",
+    "grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2",
     "grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2",
@@ -401,16 +416,21 @@ const char* const names[] = {
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1",
+    "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange",
     "grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1",
 };
 
 enum Position {
+    grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x128x32_w0x4_xdl32_v8x8x8_s1,
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
+    grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1,
     grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
+    grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv2d_bwd_data_depthwise_nhwgk_gkyxc_nhwgc_bf16_default_1x8x128_w0x4_xdl1_v1x1x1_s1,
@@ -767,8 +787,12 @@ enum Position {
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f32_default_64x64x16_w0x4_xdl32_v4x1x1_s1,
     grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
+    grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2,
+    grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1,
@@ -776,11 +800,18 @@ enum Position {
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m4,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2,
+    grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m4,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1,
     grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
     grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1,
+    grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4,
+    grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8,
+    grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8,
+    grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x128x32_w4x4_xdl32_v4x4x2_s2,
     grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2,
@@ -799,6 +830,7 @@ enum Position {
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_128x128x16_w0x4_xdl32_v4x4x4_s1,
+    grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange,
     grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_default_128x128x64_w0x4_xdl32_v8x8x16_s1,
 };
@@ -1614,11 +1646,21 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.8f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.8f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.8f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.8f},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 34.1f},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 34.1f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -1661,6 +1703,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 5.4f},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.1f},
+    }},
+    // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 5.0f},
     }},
@@ -1669,12 +1715,20 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 6.8f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 23.8f},
+    }},
+    // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 10.2f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 12.1f},
+    }},
+    // G1 N128 K128 C256 1 on 3 s1 p0
+    {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.0f},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -1740,10 +1794,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 18.0f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 18.0f},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 18.0f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 18.0f},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
@@ -1760,10 +1816,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 780.9f},
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 810.6f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 780.9f},
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 1, 810.6f},
     }},
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
@@ -2611,12 +2669,36 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.3f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 7.4f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 12.6f},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 2, 12.6f},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32_comp_tf32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_default_128x128x16_w0x4_xdl32_v4x4x4_s1, 4, 22.0f},
+    }},
+    // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
+    }},
+    // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
     }},
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -2659,6 +2741,18 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.8f},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 4.7f},
+    }},
+    // G1 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 4.7f},
+    }},
+    // G1 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.8f},
+    }},
+    // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.9f},
     }},
@@ -2667,12 +2761,28 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.2f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 6.1f},
+    }},
+    // G1 N128 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 6.1f},
+    }},
+    // G1 N128 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 2, 12.7f},
+    }},
+    // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 7.0f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.7f},
+    }},
+    // G1 N128 K128 C256 1 on 3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.8f},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -2744,10 +2854,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 7.6f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 7.6f},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 7.6f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 7.6f},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
@@ -2781,6 +2893,14 @@ const MeasuredProblem problems[] = {
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 102.4f},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.3f},
     }},
     // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -3705,10 +3825,12 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.4f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
@@ -3721,6 +3843,7 @@ const MeasuredProblem problems[] = {
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 12.0f},
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, 4, 12.8f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
@@ -3738,6 +3861,14 @@ const MeasuredProblem problems[] = {
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 4, 10.1f},
+    }},
+    // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
+    }},
+    // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
     }},
     // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -3772,6 +3903,18 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
     }},
     // G1 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 4.5f},
+    }},
+    // G1 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 4.5f},
+    }},
+    // G1 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.5f},
+    }},
+    // G1 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
@@ -3780,12 +3923,28 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 5.0f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 5.6f},
+    }},
+    // G1 N128 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "bf16", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, 1, 5.6f},
+    }},
+    // G1 N128 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 11.8f},
+    }},
+    // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 6.5f},
     }},
     // G1 N128 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 128, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 7.2f},
+    }},
+    // G1 N128 K128 C256 1 on 3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, 1, 6.5f},
     }},
     // G1 N128 K128 C256 1 on 3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 128, 128, 256, {1}, {3}, {1}, {1}, {0}, {0}, {
@@ -3865,10 +4024,12 @@ const MeasuredProblem problems[] = {
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.1f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.1f},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.1f},
         {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, 1, 6.1f},
     }},
     // G1 N128 K128 C256 1x1x1 on 7x7x7 s2 p0
@@ -3890,6 +4051,14 @@ const MeasuredProblem problems[] = {
     // G1 N128 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "i8", true, 3, 1, 128, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_default_128x128x64_w0x4_xdl32_v16x8x16_s1, 1, 57.5f},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_f16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.1f},
+    }},
+    // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, 1, 4.2f},
     }},
     // G1 N128 K128 C256 1x1x1 on 3x3x3 s1 p0
     {"grouped_conv_bwd_data", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 128, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
@@ -6896,6 +7065,44 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 1, 1, 32, 16, {3, 3, 3}, {128, 128, 128}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, 1, 3464.8f},
     }},
+    // G32 N4 K4 C4 3x3x3 on 24x24x24 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 32, 4, 4, 4, {3, 3, 3}, {24, 24, 24}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, 1, 128.1f},
+    }},
+    // G32 N4 K4 C4 3x3x3 on 24x24x24 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 32, 4, 4, 4, {3, 3, 3}, {24, 24, 24}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m4, 1, 247.4f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m4, 1, 344.3f},
+    }},
+    // G32 N4 K8 C8 3x3x3 on 12x12x12 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 32, 4, 8, 8, {3, 3, 3}, {12, 12, 12}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 103.2f},
+    }},
+    // G8 N8 K8 C8 3x3x3 on 16x28x28 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 8, 8, 8, 8, {3, 3, 3}, {16, 28, 28}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 297.9f},
+    }},
+    // G32 N4 K8 C8 3x3x3 on 24x24x24 s2 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 32, 4, 8, 8, {3, 3, 3}, {24, 24, 24}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 141.8f},
+    }},
+    // G32 N16 K4 C4 1x3x3 on 8x28x28 s1 p0x1x1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 32, 16, 4, 4, {1, 3, 3}, {8, 28, 28}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, 1, 108.8f},
+    }},
+    // G32 N16 K4 C4 1x3x3 on 8x28x28 s1 p0x1x1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 32, 16, 4, 4, {1, 3, 3}, {8, 28, 28}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m4, 1, 182.7f},
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m4, 1, 235.1f},
+    }},
+    // G32 N4 K16 C16 3x3x3 on 8x14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 32, 4, 16, 16, {3, 3, 3}, {8, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, 1, 86.2f},
+    }},
+    // G32 N4 K16 C16 3x3x3 on 8x14x14 s1 p1
+    {"grouped_conv_bwd_data", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 32, 4, 16, 16, {3, 3, 3}, {8, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, 1, 285.8f},
+    }},
     // G32 N64 K8 C8 3x3 on 28x28 s1 p1
     {"grouped_conv_bwd_data", "sm_90a", "NHWGC/GKYXC/NHWGK", "f32", false, 2, 32, 64, 8, 8, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_f32_default_64x16x16_w0x1_xdl16_v4x4x4_s1, 1, 216.8f},
@@ -8424,6 +8631,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 12.6f},
     }},
     // G2 N128 K128 C256 1 on 14 s2 p0
+    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 10.4f},
+    }},
+    // G2 N128 K128 C256 1 on 14 s2 p0
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 128, 128, 256, {1}, {14}, {2}, {1}, {0}, {0}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 9.5f},
     }},
@@ -8468,12 +8679,20 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 4.7f},
+    }},
+    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.8f},
+    }},
+    // G1 N1 K1 C1 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 4.7f},
     }},
     // G1 N1 K1 C1 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -8849,6 +9068,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.7f},
     }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 10.6f},
+    }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_default_128x128x32_w4x4_xdl32_v4x4x2_s2, 1, 34.7f},
@@ -8878,6 +9101,10 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_64x64x32_w4x4_xdl32_v2x2x2_s4, 4, 8.2f},
     }},
+    // G2 N32 K128 C256 1x1x1 on 3x3x3 s1 p0
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 32, 128, 256, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 10.3f},
+    }},
     // G1 N1 K1 C32 3x3x3 on 16x16x16 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 1, 1, 1, 32, {3, 3, 3}, {16, 16, 16}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 128, 7.5f},
@@ -8895,6 +9122,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 11.2f},
     }},
     // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 64, 8.4f},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f},
     }},
@@ -8909,10 +9140,16 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 7.7f},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 256, 7.7f},
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.4f},
+    }},
+    // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 64, 37.3f},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 32, 41.9f},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx90a", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -10368,6 +10605,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.6f},
     }},
     // G2 N32 K128 C256 3 on 28 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 8, 10.5f},
+    }},
+    // G2 N32 K128 C256 3 on 28 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 2, 32, 128, 256, {3}, {28}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 8, 8.8f},
     }},
@@ -10392,6 +10633,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, 1, 4.3f},
     }},
     // G1 N1 K1 C32 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
+    }},
+    // G1 N1 K1 C32 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 32, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
@@ -10400,12 +10645,20 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
+    }},
+    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.7f},
+    }},
+    // G1 N1 K1 C1 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 4.6f},
     }},
     // G1 N1 K1 C1 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -10787,6 +11040,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x64x32_w4x4_xdl32_v2x2x2_s4, 8, 7.7f},
     }},
     // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 16, 8.2f},
+    }},
+    // G2 N16 K128 C256 1x1x1 on 7x7x7 s2 p0
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 2, 16, 128, 256, {1, 1, 1}, {7, 7, 7}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_128x128x64_w0x4_xdl32_v8x8x8_s1, 16, 7.9f},
     }},
@@ -10801,6 +11058,10 @@ const MeasuredProblem problems[] = {
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_128x64x32_w4x4_xdl32_v4x2x2_s2, 1, 13.0f},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 33.6f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "bf16_f32_bf16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -10839,6 +11100,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.0f},
     }},
     // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.6f},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.2f},
     }},
@@ -10853,10 +11118,16 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.6f},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 256, 7.5f},
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.2f},
+    }},
+    // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 256, 16.5f},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 17.3f},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx942", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -12326,12 +12597,20 @@ const MeasuredProblem problems[] = {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 4.5f},
+    }},
+    // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
     }},
     // G1 N1 K64 C3 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "i8", true, 1, 1, 1, 64, 3, {3}, {32}, {1}, {1}, {1}, {1}, {
         {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_i8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 1, 4.6f},
+    }},
+    // G1 N1 K1 C1 3 on 32 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f32", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
+        {grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 4.5f},
     }},
     // G1 N1 K1 C1 3 on 32 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NWGC/GKXC/NWGK", "f16_comp_bf8_f8", true, 1, 1, 1, 1, 1, {3}, {32}, {1}, {1}, {1}, {1}, {
@@ -12729,6 +13008,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_default_64x128x32_w4x4_xdl32_v2x4x2_s2, 1, 9.7f},
     }},
     // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 1, 34.0f},
+    }},
+    // G2 N2 K128 C256 3x3x3 on 14x14x3 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16_f32_bf16", true, 3, 2, 2, 128, 256, {3, 3, 3}, {14, 14, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_f32_bf16_default_128x128x32_w0x4_xdl32_v8x8x4_s1, 2, 10.7f},
     }},
@@ -12769,6 +13052,10 @@ const MeasuredProblem problems[] = {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.5f},
     }},
     // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 7.5f},
+    }},
+    // G1 N1 K64 C3 3x3x3 on 14x14x14 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 64, 3, {3, 3, 3}, {14, 14, 14}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 32, 8.4f},
     }},
@@ -12783,10 +13070,23 @@ const MeasuredProblem problems[] = {
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_default_3x64x16_w0x4_xdl1_v1x1x1_s1, 1, 4.5f},
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 256, 7.4f},
     }},
     // G1 N1 K1 C1 3x3x3 on 18x18x18 s1 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 1, 1, 1, 1, {3, 3, 3}, {18, 18, 18}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
         {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_comp_bf8_f8_default_64x64x64_w0x4_xdl32_v1x1x1_s1_generic, 64, 8.4f},
+    }},
+    // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8, 128, 9.3f},
+    }},
+    // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "bf16", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8, 128, 9.3f},
+    }},
+    // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
+    {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f32", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, 128, 17.2f},
     }},
     // G16 N16 K1 C1 3x3x3 on 28x28x28 s2 p1
     {"grouped_conv_bwd_weight", "gfx950", "NDHWGC/GKZYXC/NDHWGK", "f16_comp_bf8_f8", true, 3, 16, 16, 1, 1, {3, 3, 3}, {28, 28, 28}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
@@ -15670,6 +15970,35 @@ const MeasuredProblem problems[] = {
     {"grouped_conv_bwd_weight", "sm_90a", "NHWGC/GKYXC/NHWGK", "bf16", false, 2, 40, 64, 1, 1, {3, 3}, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v2x1x1_s3, 112, 19.3f},
         {grouped_conv2d_bwd_weight_depthwise_nhwgc_gkyxc_nhwgk_bf16_default_3x32x64_w0x4_xdl1_v1x1x1_s3, 128, 21.1f},
+    }},
+    // G32 N4 K4 C4 3x3x3 on 24x24x24 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 32, 4, 4, 4, {3, 3, 3}, {24, 24, 24}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4, 19, 155.3f},
+    }},
+    // G32 N4 K4 C4 3x3x3 on 24x24x24 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 32, 4, 4, 4, {3, 3, 3}, {24, 24, 24}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 19, 324.2f},
+    }},
+    // G32 N4 K8 C8 3x3x3 on 12x12x12 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 32, 4, 8, 8, {3, 3, 3}, {12, 12, 12}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4, 5, 66.6f},
+    }},
+    // G8 N8 K8 C8 3x3x3 on 16x28x28 s1 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 8, 8, 8, 8, {3, 3, 3}, {16, 28, 28}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4, 19, 217.6f},
+    }},
+    // G32 N4 K8 C8 3x3x3 on 24x24x24 s2 p1
+    {"grouped_conv_bwd_weight", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 32, 4, 8, 8, {3, 3, 3}, {24, 24, 24}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4, 5, 67.8f},
+    }},
+    // G32 N16 K4 C4 1x3x3 on 8x28x28 s1 p0x1x1
+    {"grouped_conv_bwd_weight", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "bf16", false, 3, 32, 16, 4, 4, {1, 3, 3}, {8, 28, 28}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m4, 44, 108.9f},
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_default_16x64x32_w0x1_xdl16_v4x8x1_s1_m8, 27, 153.5f},
+    }},
+    // G32 N16 K4 C4 1x3x3 on 8x28x28 s1 p0x1x1
+    {"grouped_conv_bwd_weight", "sm_90a", "NDHWGC/GKZYXC/NDHWGK", "f32", false, 3, 32, 16, 4, 4, {1, 3, 3}, {8, 28, 28}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {
+        {grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v4x4x1_s1_m4, 44, 187.7f},
     }},
 };
 

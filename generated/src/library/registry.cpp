@@ -10,12 +10,18 @@ namespace factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances();
@@ -36,13 +42,18 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances();
@@ -185,8 +196,11 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances();
@@ -202,6 +216,12 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_nd
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances();
@@ -228,8 +248,10 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances();
+Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_1x1s1p0_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_comp_tf32_instances();
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances();
@@ -253,12 +275,18 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_1x1s1p0_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances(),
@@ -279,13 +307,18 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(),
+            factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(),
@@ -428,8 +461,11 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances(),
@@ -445,6 +481,12 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(),
@@ -471,8 +513,10 @@ std::vector<FactoryRow> sorted_rows() {
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(),
+            factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_1x1s1p0_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_comp_tf32_instances(),
             factories::add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(),

@@ -16,12 +16,18 @@ namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_gnwk_gkxc_gnwc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::GNWC_GKXC_GNWK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkxc_ngcw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCW_GKXC_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -104,8 +110,11 @@ void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f16_instances(s
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_i8_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
+void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_1x1s1p0_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
 void add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkzyxc_ngcdhw_bf16_instances(std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKZYXC_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances);
@@ -222,14 +231,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_instances(instances);
+            add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f16_instances(instances);
+            add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_f32_instances(instances);
+            add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_data_xdl_ngkdhw_gkczyx_ngcdhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
@@ -273,14 +285,17 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_bf16_instances(instances);
+            add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f16_instances(instances);
+            add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_depthwise_ngkw_gkcx_ngcw_f32_instances(instances);
+            add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_1x1s1p0_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_ngkw_gkcx_ngcw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NGCW_GKCX_NGKW, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {
@@ -355,15 +370,18 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdDataMultipleD<
             add_device_grouped_conv2d_bwd_data_xdl_nhwgk_gkyxc_nhwgc_i8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_bf16_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f16_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8, functions::PassThrough, Tuple<>, Tuple<>>>) {
             add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_comp_bf8_f8_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>>) {
+            add_device_grouped_conv1d_bwd_data_depthwise_nwgk_gkxc_nwgc_f32_instances(instances);
             add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32, functions::PassThrough, Tuple<>, Tuple<>>>) {

@@ -24,13 +24,18 @@ void add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f32_instances
 void add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::f32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_gnwc_gkxc_gnwk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::GNWC_GKXC_GNWK, dtype::i8>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>>& instances);
+void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>>& instances);
@@ -108,6 +113,12 @@ void add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_ins
 void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>>& instances);
@@ -134,8 +145,10 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_i8_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::i8>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_f32_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>>& instances);
+void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_1x1s1p0_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_comp_tf32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32>>>& instances);
 void add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>>& instances);
@@ -204,6 +217,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16>>) {
             add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_bf16_instances(instances);
@@ -213,6 +227,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f16>>) {
             add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_weight_wavelet_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f16_instances(instances);
@@ -222,6 +237,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>>) {
             add_device_grouped_conv3d_bwd_weight_depthwise_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_two_stage_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32_comp_tf32>>) {
@@ -232,6 +248,8 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16>>) {
             add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_bf16_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_bf16_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16_f32_bf16>>) {
@@ -239,10 +257,13 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>) {
             add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f16_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32>>) {
             add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
+            add_device_grouped_conv3d_bwd_weight_two_stage_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
             add_device_grouped_conv3d_bwd_weight_xdl_ngcdhw_gkczyx_ngkdhw_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f32_comp_tf32>>) {
@@ -299,6 +320,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16>>) {
             add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_bf16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_bf16_instances(instances);
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_1x1s1p0_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::bf16_f32_bf16>>) {
@@ -307,6 +329,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>>) {
             add_device_grouped_conv1d_bwd_weight_depthwise_ngcw_gkcx_ngkw_f16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_two_stage_ngcw_gkcx_ngkw_f16_instances(instances);
+            add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_1x1s1p0_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f32>>) {
@@ -367,6 +390,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16>>) {
             add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_bf16_instances(instances);
+            add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_bf16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_bf16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::bf16_f32_bf16>>) {
@@ -374,6 +398,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16>>) {
             add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f16_instances(instances);
+            add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f16_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f16_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f16_comp_bf8_f8>>) {
@@ -381,6 +406,7 @@ struct DeviceOperationInstanceFactory<DeviceGroupedConvBwdWeight<NDimSpatial, In
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32>>) {
             add_device_grouped_conv1d_bwd_weight_depthwise_nwgc_gkxc_nwgk_f32_instances(instances);
+            add_device_grouped_conv1d_bwd_weight_two_stage_nwgc_gkxc_nwgk_f32_instances(instances);
             add_device_grouped_conv1d_bwd_weight_xdl_nwgc_gkxc_nwgk_f32_instances(instances);
         }
         if constexpr(std::is_same_v<DeviceOp, BwdWeightOperator<layout::NWGC_GKXC_NWGK, dtype::f32_comp_tf32>>) {

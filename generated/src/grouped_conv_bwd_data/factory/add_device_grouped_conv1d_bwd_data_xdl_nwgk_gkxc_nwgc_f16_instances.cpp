@@ -4,8 +4,11 @@
 
 // clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>)
@@ -20,8 +23,11 @@ namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_instances(
     std::vector<std::unique_ptr<BwdDataOperator<layout::NWGC_GKXC_NWGK, dtype::f16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances) {
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4)
@@ -38,8 +44,11 @@ namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_instances() {
     static const FactoryRow rows[] = {
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 16512, 160, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 128, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 16384, 116, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x128x32_w0x2_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 128, 32, 192, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 2, 128, 12416, 168, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x1_xdl32_v8x8x8_s1, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 8320, 176, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 2, 2, 4, 256, 8320, 88, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 5248, 124, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m4, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, 4, false, false, 2, 2, 2, 128, 10368, 124, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x4x8_s1_m8, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 4, 8, false, 0, true, false, false, 8, false, false, 2, 2, 2, 128, 10368, 124, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_data_xdl_nwgk_gkxc_nwgc_f16_default_128x32x32_w0x2_xdl32_v8x1x8_s1_m4, "grouped_conv_bwd_data", "xdl", "NWGC/GKXC/NWGK", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 32, 32, 160, 0, 8, 1, 8, false, 0, true, false, false, 4, false, false, 2, 2, 2, 128, 10368, 124, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),

@@ -4,11 +4,13 @@
 
 // clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_instances(
     std::vector<std::unique_ptr<BwdDataOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances) {
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -16,6 +18,7 @@ namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_instances() {
     static const FactoryRow rows[] = {
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, "grouped_conv_bwd_data", "depthwise", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 1024, 9, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 2, 2, 4, 256, 16384, 1, 1.0, 8, 3, 3, 1, 1024, 0, 0, false, false, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_depthwise_ngkdhw_gkczyx_ngcdhw_bf16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, "grouped_conv_bwd_data", "depthwise", "NGCDHW/GKCZYX/NGKDHW", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 1024, 256, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 2, 2, 4, 256, 16384, 1, 1.0, 8, 1, 7, 1, 1024, 0, 0, false, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

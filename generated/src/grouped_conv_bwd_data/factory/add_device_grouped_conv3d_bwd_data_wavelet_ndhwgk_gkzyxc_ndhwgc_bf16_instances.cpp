@@ -3,11 +3,13 @@
 #include "ckgen/op/device_grouped_conv_bwd_data_multiple_d.hpp"
 
 // clang-format off: one instance per line
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_instances(
     std::vector<std::unique_ptr<BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>>>& instances) {
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -15,6 +17,7 @@ void add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_instan
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_instances() {
     static const FactoryRow rows[] = {
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w4x4_xdl32_v8x2x8_s2, "grouped_conv_bwd_data", "wavelet", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 2, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 512, 16640, 80, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_wavelet_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x64x32_w4x4_xdl32_v8x2x8_s2, "grouped_conv_bwd_data", "wavelet", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 64, 32, 192, 0, 8, 2, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 512, 24832, 104, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};

@@ -8,6 +8,10 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_def
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::bf16, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances(
@@ -17,6 +21,10 @@ void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -28,6 +36,10 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf1
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x128x32_w0x4_xdl32_v1x8x8_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 128, 32, 192, 0, 1, 8, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 16384, 116, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 2, 2, 4, 256, 8320, 88, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_64x16x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 5248, 124, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m2, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 4, 8, false, 0, true, false, false, 2, false, false, 2, 2, 1, 64, 9600, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x4x8_s1_m4, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 4, 8, false, 0, true, false, false, 4, false, false, 2, 2, 1, 64, 9600, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m4, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 1, 8, false, 0, true, false, false, 4, false, false, 2, 2, 1, 64, 9344, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_bf16_default_128x16x32_w0x1_xdl16_v8x1x8_s1_m8, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "bf16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 32, 144, 0, 8, 1, 8, false, 0, true, false, false, 8, false, false, 2, 2, 1, 64, 9344, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

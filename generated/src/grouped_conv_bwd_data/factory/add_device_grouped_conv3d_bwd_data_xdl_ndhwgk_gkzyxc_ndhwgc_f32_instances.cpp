@@ -7,6 +7,10 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_defa
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m4, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m4, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m8, BwdDataOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32, functions::PassThrough, Tuple<>, Tuple<>>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(
@@ -15,6 +19,10 @@ void add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_instances(
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m4)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m8)
 }
 }  // namespace ckgen::tensor_operation::device::instance
 
@@ -25,6 +33,10 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 4, 4, 4, false, 0, true, false, false, 1, false, false, 4, 4, 1, 64, 8320, 176, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 4, 4, 4, 256, 8320, 88, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_64x16x16_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 16, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false, 4, 4, 1, 64, 5248, 124, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m2, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 16, 144, 0, 4, 4, 4, false, 0, true, false, false, 2, false, false, 4, 4, 1, 64, 9600, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x4x4_s1_m4, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 16, 144, 0, 4, 4, 4, false, 0, true, false, false, 4, false, false, 4, 4, 1, 64, 9600, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m4, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 16, 144, 0, 4, 1, 4, false, 0, true, false, false, 4, false, false, 4, 4, 1, 64, 9344, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_data_xdl_ndhwgk_gkzyxc_ndhwgc_f32_default_128x16x16_w0x1_xdl16_v4x1x4_s1_m8, "grouped_conv_bwd_data", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 16, 16, 144, 0, 4, 1, 4, false, 0, true, false, false, 8, false, false, 4, 4, 1, 64, 9344, 188, 1.0, 8, 0, 0, 0, 0, 0, 0, false, true, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};
 }

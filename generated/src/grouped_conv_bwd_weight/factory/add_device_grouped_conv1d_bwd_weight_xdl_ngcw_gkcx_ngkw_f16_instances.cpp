@@ -11,7 +11,11 @@ CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_128x128x32_w0x4_xdl32_v4x4x8_s1, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v8x8x1_s1_exchange, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_32x128x32_w0x2_xdl32_v8x1x1_s1_exchange, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_32x128x32_w0x2_xdl32_v8x8x1_s1_exchange, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_exchange, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v4x1x1_s1_exchange, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_16x32x32_w0x1_xdl16_v1x1x1_s1, BwdWeightOperator<layout::NGCW_GKCX_NGKW, dtype::f16>)
 
@@ -26,7 +30,11 @@ void add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_instances(
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_128x128x32_w0x4_xdl32_v4x4x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v8x8x1_s1_exchange)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_32x128x32_w0x2_xdl32_v8x1x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_32x128x32_w0x2_xdl32_v8x8x1_s1_exchange)
+    CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_exchange)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v4x1x1_s1_exchange)
     CKGEN_ADD_INSTANCE(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_16x32x32_w0x1_xdl16_v1x1x1_s1)
 }
@@ -43,7 +51,11 @@ Span<FactoryRow> add_device_grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_ins
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_128x128x32_w0x4_xdl32_v4x4x8_s1, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 4, 4, 8, false, 0, true, false, false, 1, false, false, 2, 2, 4, 256, 16640, 160, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 32, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 2, 2, 4, 256, 8448, 88, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 8448, 120, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v8x8x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 8, 8, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 8448, 120, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x16x32_w0x1_xdl16_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 32, 96, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 1, 64, 5376, 124, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_32x128x32_w0x2_xdl32_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 32, 128, 32, 288, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 10496, 124, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_32x128x32_w0x2_xdl32_v8x8x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 32, 128, 32, 288, 0, 8, 8, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 10496, 124, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_16x64x32_w0x1_xdl16_v8x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 32, 144, 0, 8, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 1, 64, 8192, 124, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_64x64x32_w0x2_xdl32_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 192, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false, 2, 2, 2, 128, 8448, 120, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv1d_bwd_weight_xdl_ngcw_gkcx_ngkw_f16_default_16x32x32_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_weight", "xdl", "NGCW/GKCX/NGKW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 32, 32, 48, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false, 2, 2, 1, 64, 4096, 92, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
     };

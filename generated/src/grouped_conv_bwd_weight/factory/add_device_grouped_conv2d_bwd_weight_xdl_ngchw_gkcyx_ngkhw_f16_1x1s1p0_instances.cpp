@@ -4,6 +4,7 @@
 
 // clang-format off: one instance per line
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>)
+CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_64x128x32_w0x4_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v1x1x8_s1, BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>)
@@ -14,6 +15,7 @@ namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances(
     std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCHW_GKCYX_NGKHW, dtype::f16>>>& instances) {
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_64x128x32_w0x4_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1)
     CKGEN_ADD_INSTANCE(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v1x1x8_s1)
@@ -26,6 +28,7 @@ namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_instances() {
     static const FactoryRow rows[] = {
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "xdl", "NGCHW/GKCYX/NGKHW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 8, 8, 8, false, 0, false, false, false, 1, false, false, 2, 2, 4, 256, 16640, 160, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_64x128x32_w0x4_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "xdl", "NGCHW/GKCYX/NGKHW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 128, 32, 192, 0, 8, 8, 8, false, 0, false, false, false, 1, false, false, 2, 2, 4, 256, 16384, 116, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_64x64x32_w0x1_xdl32_v8x8x8_s1, "grouped_conv_bwd_weight", "xdl", "NGCHW/GKCYX/NGKHW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 32, 128, 0, 8, 8, 8, false, 0, false, false, false, 1, false, false, 2, 2, 1, 64, 8448, 176, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v4x4x8_s1, "grouped_conv_bwd_weight", "xdl", "NGCHW/GKCYX/NGKHW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 4, 4, 8, false, 0, false, false, false, 1, false, false, 2, 2, 4, 256, 16640, 160, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv2d_bwd_weight_xdl_ngchw_gkcyx_ngkhw_f16_1x1s1p0_128x128x32_w0x4_xdl32_v1x1x8_s1, "grouped_conv_bwd_weight", "xdl", "NGCHW/GKCYX/NGKHW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 128, 128, 32, 256, 0, 1, 1, 8, false, 0, false, false, false, 1, false, false, 2, 2, 4, 256, 16640, 160, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),

@@ -3,11 +3,13 @@
 #include "ckgen/op/device_grouped_conv_bwd_weight.hpp"
 
 // clang-format off: one instance per line
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>)
 
 namespace ckgen::tensor_operation::device::instance {
 void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances(
     std::vector<std::unique_ptr<BwdWeightOperator<layout::NGCDHW_GKCZYX_NGKDHW, dtype::f16>>>& instances) {
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1)
 }
 }  // namespace ckgen::tensor_operation::device::instance
@@ -15,6 +17,7 @@ void add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_ins
 namespace ckgen::factories {
 Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_instances() {
     static const FactoryRow rows[] = {
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_default_3x1x1024_w0x4_xdl1_v1x1x1_s3, "grouped_conv_bwd_weight", "depthwise", "NGCDHW/GKCZYX/NGKDHW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 1024, 9, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 2, 2, 4, 256, 16384, 1, 1.0, 1, 3, 3, 1, 1024, 0, 0, false, false, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_depthwise_ngcdhw_gkczyx_ngkdhw_f16_default_7x1x1024_w0x4_xdl1_v1x1x1_s1, "grouped_conv_bwd_weight", "depthwise", "NGCDHW/GKCZYX/NGKDHW", "f16", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 1, 1, 1024, 256, 0, 1, 1, 1, false, 0, true, true, false, 1, false, false, 2, 2, 4, 256, 16384, 1, 1.0, 1, 1, 7, 1, 1024, 0, 0, false, false, false),
     };
     return {rows, sizeof(rows) / sizeof(*rows)};

@@ -7,6 +7,7 @@ CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_de
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x1_xdl32_v4x1x1_s1, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>)
+CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>)
 CKGEN_DECLARE_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, BwdWeightOperator<layout::NDHWGC_GKZYXC_NDHWGK, dtype::f32>)
 
@@ -17,6 +18,7 @@ void add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_instances
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x1_xdl32_v4x1x1_s1)
+    CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange)
     CKGEN_ADD_INSTANCE(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange)
 }
@@ -29,6 +31,7 @@ Span<FactoryRow> add_device_grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x1_xdl32_v4x4x4_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 4, 4, 4, false, 0, true, false, false, 1, false, false, 4, 4, 1, 64, 8192, 176, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x4_xdl32_v1x1x1_s1_generic, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1200 gfx1201", false, 64, 64, 16, 128, 0, 1, 1, 1, false, 0, true, false, false, 1, false, true, 4, 4, 4, 256, 8192, 88, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x1_xdl32_v4x1x1_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 128, 0, 4, 1, 1, false, 0, true, false, false, 1, false, false, 4, 4, 1, 64, 8192, 176, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
+        CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_16x64x16_w0x1_xdl16_v1x1x1_s1, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 16, 64, 16, 80, 0, 1, 1, 1, false, 0, true, false, false, 1, false, false, 4, 4, 1, 64, 8192, 124, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x64x16_w0x2_xdl32_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 64, 16, 192, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false, 4, 4, 2, 128, 8192, 120, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
         CKGEN_INSTANCE_ROW(grouped_conv3d_bwd_weight_xdl_ndhwgc_gkzyxc_ndhwgk_f32_default_64x16x16_w0x1_xdl16_v4x1x1_s1_exchange, "grouped_conv_bwd_weight", "xdl", "NDHWGC/GKZYXC/NDHWGK", "f32", "PassThrough", "gfx908 gfx90a gfx942 gfx950", false, 64, 16, 16, 96, 0, 4, 1, 1, false, 0, true, false, false, 1, true, false, 4, 4, 1, 64, 5120, 124, 1.0, 1, 0, 0, 0, 0, 0, 0, false, true, false),
     };
