@@ -63,6 +63,7 @@ class Background:
         """Wait until everything asked for is answered."""
         with self._changed:
             while self._waiting:
+                self._start()  # a fork has no thread
                 self._changed.wait()
 
     @property
@@ -75,7 +76,7 @@ class Background:
         return () if self._known is None else self._known.ranked(need)
 
     def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():  # a fork has no threads
+        if self._thread is None or not self._thread.is_alive():  # a fork has none
             self._thread = threading.Thread(target=self._work, name="ckgen", daemon=True)
             self._thread.start()
 
@@ -91,7 +92,7 @@ class Background:
             try:
                 self._serve(needs)
             except Exception as error:  # whatever it is: nobody may wait for ever, and PyTorch computes
-                said = error.sentence if isinstance(error, CkgenError) else repr(error)
+                said = error.sentence if isinstance(error, CkgenError) else _of(error)
                 self._fail(f"nothing can be built here: {said}")
                 self._answer(needs, everything=True)
 
@@ -166,6 +167,11 @@ class Background:
             self._told = True
             self._progress.end(0)
             self._tell(message)
+
+
+def _of(error: Exception) -> str:
+    """An error as text; one of the operating system with its file."""
+    return str(error) if isinstance(error, OSError) and error.filename else repr(error)
 
 
 def _read(line: str) -> dict[str, str]:

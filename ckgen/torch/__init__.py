@@ -32,7 +32,7 @@ from ckgen.torch.operators import Policy
 from ckgen.torch.patching import Patched, unpatch
 from ckgen.torch.process import Planner
 from ckgen.torch.require import torch
-from ckgen.torch.strides import gap_free, readable
+from ckgen.torch.strides import even, gap_free, readable
 
 __all__ = [
     "Enabled",
@@ -80,7 +80,7 @@ def conv_backward_weight(
     ``.contiguous(memory_format=torch.channels_last)``), type, shape or device; UnsupportedProblem if no instance of the
     library takes the problem. PyTorch computes the derivatives of this gradient.
     """
-    _require("grad_output", grad_output, readable)
+    _require("grad_output", grad_output, even)
     _require("input", input, readable)
     geometry, dtype = _geometry(stride, padding, dilation, groups, input.dim() - 2), weight_dtype or input.dtype
     if not isinstance(dtype, torch.dtype):
@@ -133,6 +133,8 @@ def conv(
     Tensors that are not channels-last are copied for the library. If no instance takes a gradient, the backward pass
     raises UnsupportedProblem; ``unsupported="pytorch"`` leaves that gradient to PyTorch.
     """
+    if library is None:
+        raise LibraryError("conv needs a library", "name one; enable and patch build what they need")
     policy = _policy(library, input_gradient, unsupported)
     return convolve(input, weight, bias, stride, padding, dilation, groups, policy)
 
@@ -170,7 +172,7 @@ def enable(
         raise LibraryError(f"fallback is {fallback!r}", 'it may be "pytorch" or "error"')
     if tune not in ("first", "off"):
         raise LibraryError(f"tune is {tune!r}", 'it may be "first" or "off"')
-    folder = cache_dir() / "choices" if cache is None else Path(cache)
+    folder = cache_dir() / "choices" if cache is None else Path(cache).absolute()
     if library is None:
         return Enabled(on_demand(fallback == "pytorch", tune == "first", folder, quiet=quiet))
     return Enabled(Planner(engine(_path(library)).library, fallback == "pytorch", tune == "first", folder))
@@ -239,6 +241,6 @@ def _require(name: str, tensor: Any, view: Any) -> None:
     if tensor.dim() not in _CALLS:
         raise LibraryError(f"{name} has shape {tuple(tensor.shape)}; (N, C, 1 to 3 dimensions) is possible")
     if tensor.numel() and view(tensor.shape, tensor.stride()) is None:
-        gaps = " and gap-free" if view is gap_free else ""
-        message = f"{name} is not channels-last{gaps}: its strides are {tuple(tensor.stride())}"
+        more = {gap_free: " and gap-free", even: " with all positions at one distance"}.get(view, "")
+        message = f"{name} is not channels-last{more}: its strides are {tuple(tensor.stride())}"
         raise LibraryError(message, f"call {name}{_CALLS[tensor.dim()]}, which copies it")

@@ -37,7 +37,8 @@ class OnDemand(Planner):
         gradients: tuple[bool, bool] = (True, True),
         quiet: bool = False,
     ) -> None:
-        background = Background(cache_dir(), current_target(), not fallback, Progress(quiet), warn)
+        tell = warn if fallback else _warn_of_error
+        background = Background(cache_dir(), current_target(), not fallback, Progress(quiet), tell)
         self._background, self._merged = background, Merged(background)
         super().__init__(self._merged, fallback, measure, cache, gradients)
 
@@ -131,6 +132,11 @@ def _device_name() -> str:
         return str(torch.cuda.get_device_properties(torch.cuda.current_device()).gcnArchName)
     major, minor = torch.cuda.get_device_capability()
     return f"sm_{major}{minor}"
+
+
+def _warn_of_error(message: str) -> None:
+    """Say once what an exception, which follows, does not know."""
+    warnings.warn(f"ckgen: {message}", RuntimeWarning, stacklevel=2)
 
 
 def warn(message: str) -> None:

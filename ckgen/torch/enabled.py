@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import threading
 import weakref
 from typing import Any
 
@@ -21,15 +22,18 @@ _numbers = itertools.count(1)
 _stack: list[int] = []
 _marking: dict[int, bool] = {}  # planners of patched modules, which stay registered: for GPUs or for the CPU
 _alive: weakref.WeakValueDictionary[int, Enabled] = weakref.WeakValueDictionary()
+# For the above. It is entered again by `_forget` when the garbage collector runs in a thread that holds it.
+_lock = threading.RLock()
 
 
 def register(planner: Planner) -> int:
     """The number by which the binding knows a planner that plans for marked outputs from now on."""
     binding()  # fails before anything is registered
     number = next(_numbers)
-    _marking[number] = planner.on_gpu
-    _planners[number] = planner
-    _use()
+    with _lock:
+        _marking[number] = planner.on_gpu
+        _planners[number] = planner
+        _use()
     return number
 
 
@@ -42,8 +46,9 @@ class Enabled:
         if planner is not None:
             compares = binding().ckgen_torch_compares  # fails before anything is registered
             self.number = next(_numbers)
-            _alive[self.number] = self
-            _planners[self.number] = planner
+            with _lock:
+                _alive[self.number] = self
+                _planners[self.number] = planner
             weakref.finalize(self, _forget).atexit = False
             if planner.measure and planner.fallback:
                 compares(ctypes.c_int64(self.number))
@@ -52,29 +57,33 @@ class Enabled:
 
     def begin(self) -> None:
         """Let the planner plan from now on."""
-        if self.number and self.number not in _stack:
-            _stack.append(self.number)
-            _use()
+        with _lock:
+            if self.number and self.number not in _stack:
+                _stack.append(self.number)
+                _use()
 
     def end(self) -> None:
         """Give the convolutions back to whoever had them before."""
-        if self.number in _stack:
-            _stack[:] = [number for number in _stack if number != self.number]
-            _use()
+        with _lock:
+            if self.number in _stack:
+                _stack[:] = [number for number in _stack if number != self.number]
+                _use()
 
     def __enter__(self) -> Enabled:
-        if self.number:
-            if not self._entered and self.number in _stack:
-                _stack.remove(self.number)
-            _stack.append(self.number)
-            _use()
-        self._entered = True
+        with _lock:
+            if self.number:
+                if not self._entered and self.number in _stack:
+                    _stack.remove(self.number)
+                _stack.append(self.number)
+                _use()
+            self._entered = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.number in _stack:
-            del _stack[len(_stack) - 1 - _stack[::-1].index(self.number)]
-            _use()
+        with _lock:
+            if self.number in _stack:
+                del _stack[len(_stack) - 1 - _stack[::-1].index(self.number)]
+                _use()
 
     def choices(self) -> dict[str, Kept]:
         """The timed choices so far, by gradient, type, tensors and geometry."""
@@ -89,9 +98,10 @@ class Enabled:
 
 def disable() -> None:
     """End every ``enable``: PyTorch computes all backward convolutions again, but those of patched modules."""
-    _stack.clear()
-    if _planners:  # else nothing was enabled, perhaps because the binding cannot be built
-        _use()
+    with _lock:
+        _stack.clear()
+        if _planners:  # else nothing was enabled, perhaps because the binding cannot be built
+            _use()
 
 
 def _use() -> None:
@@ -105,9 +115,11 @@ def _use() -> None:
 
 def _forget() -> None:
     """Drop planners that can plan no more, with their plans."""
-    for number in [one for one in _planners if one not in _stack and one not in _marking and one not in _alive]:
-        if _planners.pop(number, None) is not None:
-            binding().ckgen_torch_forget(ctypes.c_int64(number))
+    with _lock:
+        for number in list(_planners):
+            used = number in _stack or number in _marking or number in _alive
+            if not used and _planners.pop(number, None) is not None:
+                binding().ckgen_torch_forget(ctypes.c_int64(number))
 
 
 def _plan(grad_output: Any, input: Any, weight: Any, *rest: Any) -> list[int]:

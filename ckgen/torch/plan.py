@@ -167,7 +167,7 @@ def forms_of(asked: Request, written: TensorName) -> list[Form]:
     """The forms of one gradient: channels last, where tensors of other formats are copied; without copies, if all are
     in PyTorch's default memory format; and both again with rounding to tf32, if that is allowed. Raise LibraryError."""
     ndim, planes = len(asked.geometry[0]), planes_of(asked)
-    formats: list[tuple[str, Sequence[Read]]] = [(_WRITING[written].home(ndim), reads_of(asked))]
+    formats: list[tuple[str, Sequence[Read]]] = [(_WRITING[written].home(ndim), reads_of(asked, written))]
     if planes is not None:
         formats.append((CONTIGUOUS[ndim], planes))
     dtypes = [_dtype(asked, written)]

@@ -189,7 +189,10 @@ class Planner:
 
     def _choices_of(self, device: Any) -> Choices:
         if device not in self._choices:
-            path = None if self.cache is None else choices_path(self.cache, self.identity(), device)
+            try:
+                path = None if self.cache is None else choices_path(self.cache, self.identity(), device)
+            except OSError:  # the library's file was removed since it was loaded
+                path = None
             self._choices[device] = Choices(path)
         return self._choices[device]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ckgen.conv.layout import TensorName
-from ckgen.torch.strides import Lengths, contiguous, gap_free, packed, readable, same
+from ckgen.torch.strides import Lengths, contiguous, even, gap_free, packed, readable, same
 
 # The selector gets an address with the tensor's alignment: this one, a multiple of every alignment that a kernel needs,
 # plus the tensor's misalignment.
@@ -76,8 +76,10 @@ def planes_of(asked: Request) -> Sequence[Read] | None:
     return [Read(contiguous(seen.shape), _SOMEWHERE + seen.misaligned, True) for seen in tensors]
 
 
-def reads_of(asked: Request) -> tuple[Read, Read, Read]:
-    return _read(asked.grad_output, readable), _read(asked.input, readable), _read(asked.weight, gap_free)
+def reads_of(asked: Request, written: TensorName) -> tuple[Read, Read, Read]:
+    """Access to output gradient, input and weight for one gradient, channels last."""
+    of_output = even if written == "wei" else readable
+    return _read(asked.grad_output, of_output), _read(asked.input, readable), _read(asked.weight, gap_free)
 
 
 def _read(seen: Seen, view: Callable[[Lengths, Lengths], Lengths | None]) -> Read:

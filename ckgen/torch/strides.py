@@ -37,8 +37,22 @@ def readable(shape: Lengths, stride: Lengths) -> Lengths | None:
         found[axis] = reach if shape[axis] == 1 else stride[axis]
         if found[axis] < reach:
             return None
-        reach += found[axis] * (shape[axis] - 1)
+        reach = found[axis] * shape[axis]  # as the rule strides-layout counts
     return tuple(found)
+
+
+def even(shape: Lengths, stride: Lengths) -> Lengths | None:
+    """``readable`` for a tensor whose positions must follow each other at one distance, across rows and images: the
+    output gradient of a weight's gradient."""
+    view = readable(shape, stride)
+    if view is None:
+        return None
+    following = view[-1] * shape[-1]
+    for axis in (*range(len(shape) - 2, 1, -1), 0):
+        if view[axis] != following:
+            return None
+        following *= shape[axis]
+    return view
 
 
 def gap_free(shape: Lengths, stride: Lengths) -> Lengths | None:

@@ -7,8 +7,11 @@ driver, PyTorch, cuDNN and the library, so that a change of any of them starts a
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
+import math
+import random
 import statistics
 import time
 import warnings
@@ -30,6 +33,7 @@ _DRIVERS = Path("/proc/driver/nvidia/version"), Path("/sys/module/amdgpu/version
 # Gradients agree within this part of their norm (bf16 rounds to 0.004 of each element, tf32 to 0.0005 of each factor),
 # and this part of the product of the norms of both factors.
 _APART, _APART_FLOAT32, _OF_PRODUCTS = 0.05, 0.005, 2e-5
+_QUANTA = 32  # a gradient this many times its _quantum() has rounding errors of a thirtieth at most
 _SLEEP_CYCLES = 400_000  # about 0.2 ms, in which the host starts all runs of one measurement
 
 
@@ -87,8 +91,10 @@ class Choices:
     def _read(self, line: str) -> None:
         try:
             key, name, split_k, *times = json.loads(line)
-            self._kept[str(key)] = Kept(str(name), int(split_k), *map(float, times))
-        except (ValueError, TypeError, RecursionError):
+            kept = Kept(str(name), int(split_k), *map(float, times))
+            if math.isfinite(kept.microseconds) and math.isfinite(kept.pytorch):
+                self._kept[str(key)] = kept
+        except (ValueError, TypeError, OverflowError, RecursionError):
             return  # a line that another process is writing, or of another version: measure again
 
     def get(self, key: str) -> Kept | None:
@@ -130,17 +136,31 @@ def poison(like: Any) -> None:
 
 def tells(known: Any) -> bool:
     """True if wrong gradients differ from this one: it is finite and not all zeros, as it is in a step that a gradient
-    scaler skips, or behind layers that begin with zeros."""
+    scaler skips, or behind layers that begin with zeros; nor nearly zero in float16 without a scaler."""
     size = _norm(known)
-    return bool(torch.isfinite(size) and size > 0)
+    return bool(torch.isfinite(size) and size > _QUANTA * _quantum(known))
+
+
+def _quantum(tensor: Any) -> float:
+    """The norm of a tensor whose elements are all the smallest number of the type, by which subnormals are rounded."""
+    kind = torch.finfo(tensor.dtype)
+    return float(kind.smallest_normal * kind.eps * tensor.numel() ** 0.5)
 
 
 def random_like(tensor: Any) -> Any:
-    """Random numbers with the shape, strides and type of a tensor; PyTorch's own random numbers stay as they are."""
+    """Random numbers with the shape, strides and type of a tensor. PyTorch's generators are not used: their state would
+    change, and vmap allows no random operation."""
     extent = 1 + sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.stride(), strict=True))
-    source = torch.Generator(tensor.device).manual_seed(0)
-    numbers = torch.randn(extent, generator=source, device=tensor.device, dtype=tensor.dtype)
+    some = torch.tensor(_random_numbers(), dtype=tensor.dtype, device=tensor.device)
+    numbers = some.repeat(-(-extent // len(some)))
     return numbers.as_strided(tensor.shape, tensor.stride())
+
+
+@functools.cache
+def _random_numbers() -> tuple[float, ...]:
+    """A prime number of them, so that repetitions do not meet in rows or channels."""
+    source = random.Random(0)
+    return tuple(source.gauss(0.0, 1.0) for _ in range(16381))
 
 
 def apart_by_rounding(known: Any, factors: Sequence[Any]) -> float:
@@ -149,7 +169,7 @@ def apart_by_rounding(known: Any, factors: Sequence[Any]) -> float:
     size, first, second = map(_norm, (known, *factors))
     part = _APART_FLOAT32 if known.dtype == torch.float32 else _APART
     # The second part is for sums whose terms cancel out.
-    return float(part * size + _OF_PRODUCTS * first * second)
+    return float(part * size + _OF_PRODUCTS * first * second) + _quantum(known)
 
 
 def agrees(found: Any, known: Any, apart: float) -> bool:

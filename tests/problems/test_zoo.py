@@ -58,7 +58,7 @@ def test_its_problems_are_distinct_and_have_models(problems: tuple[NamedProblem,
 
 
 def test_no_bundled_set_has_a_held_out_problem(problems: tuple[NamedProblem, ...]) -> None:
-    """What the other sets do not hold out is for tuning."""
+    """All other problems are for tuning."""
     held_out = {each.problem for each in problems if each.held_out}
     others = [each for name in bundled_sets() if name != "zoo" for each in load_problems(name)]
     assert others and [each.name for each in others if each.problem in held_out and not each.held_out] == []

@@ -30,7 +30,7 @@ from tests.support.torch_cases import (
 import ckgen.torch as ct  # isort: skip
 from ckgen.torch import autograd  # isort: skip
 from ckgen.torch import engines  # isort: skip
-from ckgen.torch.strides import gap_free, packed, readable, result_strides  # isort: skip
+from ckgen.torch.strides import even, gap_free, packed, readable, result_strides  # isort: skip
 
 nn = torch.nn
 HALF = torch.bfloat16 if DEVICE == "cpu" else torch.float16
@@ -187,6 +187,12 @@ def test_strides() -> None:
     assert readable((2, 1, 4, 5), (20, 20, 5, 1)) == (20, 1, 5, 1), "one channel"
     for stride in ((60, 20, 5, 1), (0, 0, 0, 0), (60, 1, 0, 3), (12, 1, 3, 12), (60, 1, 15, 2)):
         assert readable((2, 3, 4, 5), stride) is None
+    assert readable((2, 4, 5, 5), (324, 1, 72, 8)) is None, "every other row of 9, whose last rows end early"
+    for stride in ((60, 1, 15, 3), (120, 1, 30, 6)):
+        assert even((2, 3, 4, 5), stride) == stride
+    for stride in ((600, 1, 30, 6), (120, 1, 15, 3), (60, 20, 5, 1)):
+        assert even((2, 3, 4, 5), stride) is None
+    assert even((1, 3, 4, 1), (7, 1, 3, 9)) == (12, 1, 3, 3), "strides that say nothing"
     assert gap_free((2, 3, 4, 5), (60, 1, 15, 3)) and not gap_free((2, 3, 4, 5), (600, 1, 30, 6))
     assert packed((2, 3, 4, 5)) == (60, 1, 15, 3) and packed((2, 3, 4)) == (12, 1, 3)
     assert result_strides((2, 3, 4, 5), (60, 20, 5, 1)) == (60, 20, 5, 1)
@@ -223,6 +229,29 @@ def test_gradients_given_with_strides_of_zero_and_negative_bits(torch_library: L
     for given in (gradient[:1].expand_as(gradient), gradient[:, :1].expand_as(gradient), negative):
         found = torch.autograd.grad(out, tensors, given, retain_graph=True)
         assert_close(found, torch.autograd.grad(known, tensors, given, retain_graph=True))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_gradients_and_inputs_with_gaps(torch_library: Library, groups: int) -> None:
+    """The gradient of a result of cat is a part of the whole gradient; a shortcut may take every other row."""
+    weight, module = uniform(8, 4 // groups, 3, 3), nn.functional.conv2d
+    wide = channels_last(uniform(2, 4, 9, 9))
+    for input in (wide[:, :, ::2, ::2], wide[:, :, 1:6, 2:7], wide[:, :, :5], wide[..., :7]):
+        own = [tensor.detach().requires_grad_() for tensor in (input, channels_last(weight))]  # clones have no gaps
+        other = leaves(input, weight)
+        out = ct.conv(*own, padding=1, groups=groups, library=torch_library, input_gradient=True)
+        known = module(*other, padding=1, groups=groups)
+        whole = channels_last(uniform(4, 8, out.shape[2] + 3, out.shape[3] + 3))
+        for given in (whole[:2, :, 3:, :-3], whole[::2, :, 1:-2, 1:-2], whole[:2, :, : out.shape[2], : out.shape[3]]):
+            found = torch.autograd.grad(out, own, given, retain_graph=True)
+            assert_close(found, torch.autograd.grad(known, other, given, retain_graph=True))
+    with pytest.raises(LibraryError, match="grad_output is not channels-last with all positions at one distance"):
+        ct.conv_backward_weight(given, input, weight.shape, padding=1, groups=groups, library=torch_library)
+
+
+def test_conv_needs_a_library() -> None:
+    with pytest.raises(LibraryError, match="conv needs a library"):
+        ct.conv(uniform(1, 1, 3, 3), uniform(1, 1, 3, 3), library=None)
 
 
 def test_what_changed_since_the_forward_pass_is_an_error(torch_library: Library) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import importlib
+import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +85,55 @@ def test_a_first_gradient_that_tells_nothing_is_checked_by_random_ones(
     assert [kept.name for kept in enabled.choices().values()] == ["", ""]
 
 
+def test_small_gradients_of_half_precision_are_right(torch_library: Library, tmp_path: Path) -> None:
+    """Without a gradient scaler, gradients of float16 are multiples of the smallest number that differ by one."""
+    module, input = layer().half(), last().half()
+    with ct.enable(torch_library, cache=tmp_path) as enabled, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for factor in (1e-7, 1e-6, 1e-5):
+            conv_gradients(module, input, factor)
+            input = torch.cat((input, input))
+    assert all(kept.name for kept in enabled.choices().values())
+
+
+def test_batched_gradients_of_zero(torch_library: Library, tmp_path: Path) -> None:
+    """vmap of PyTorch's older kind, which autograd.functional uses, allows no random operations."""
+    module, input = layer(), image().requires_grad_()
+    out = module(input)
+    zeros = torch.zeros(4, *out.shape, device=DEVICE)
+    with ct.enable(torch_library, cache=tmp_path):
+        found = torch.autograd.grad(out, [input, module.weight], zeros, is_grads_batched=True)
+    assert all(not one.any() for one in found)
+
+
+def test_threads_enable_and_end(torch_library: Library, tmp_path: Path) -> None:
+    """Each thread begins and ends its own while others train."""
+    module, input, faults = layer(), last(), list[BaseException]()
+    stock = conv_gradients(module, input)
+
+    def toggle(at: int) -> None:
+        try:
+            for _ in range(100):
+                with ct.enable(torch_library, tune="off", cache=tmp_path) as enabled:
+                    if at == 0:
+                        torch.testing.assert_close(conv_gradients(module, input), stock, rtol=1e-3, atol=1e-3)
+                    enabled.end()
+        except BaseException as error:
+            faults.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=toggle, args=(at,)) for at in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert faults == [] and state._stack == []
+
+
 def test_random_numbers_have_the_strides_of_any_tensor() -> None:
     wide = torch.rand(2, 12, 5, 7)
     for tensor in (wide, wide[:, 2:9], wide.transpose(1, 3), wide[:, :1].expand(2, 12, 5, 7), wide[..., ::2]):
@@ -102,7 +153,8 @@ def test_choices_that_cannot_be_kept_cost_a_warning(torch_library: Library, tmp_
         with ct.enable(torch_library, cache=cache):
             conv_gradients(module, image())
         (file,) = cache.iterdir()
-        file.write_bytes(b"\xff\n" + file.read_bytes())
+        numbers = b'["one", "x", Infinity, 1, 1]\n["two", "x", 1, Infinity, 1]\n'
+        file.write_bytes(b"\xff\n" + numbers + file.read_bytes())
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             with ct.enable(torch_library, cache=cache) as enabled:
