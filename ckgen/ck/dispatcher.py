@@ -34,7 +34,7 @@ def read_dispatcher(document: Document, checker: Checker) -> Iterator[tuple[Plac
     heads = ("variant", "layout", "datatype")
     wrong = [key for key in heads if not isinstance(data, dict) or not isinstance(data.get(key), str)]
     if wrong or not isinstance(data.get("instances"), list) or data["variant"] not in VARIANTS.values():
-        message = "no file of the dispatcher: it has a the variant of an operation, a layout, a datatype and instances"
+        message = "no file of the dispatcher: it has the variant of an operation, a layout, a datatype and instances"
         raise CkgenError([Diagnostic(document.place(), "ck-file", message)])
     operation = next(name for name, word in VARIANTS.items() if word == data["variant"])
     layout, dtype = layout_of(data["layout"], operation), dtype_of(data["datatype"])

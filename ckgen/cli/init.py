@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -48,14 +49,18 @@ def init_command(folder: Path, template: str, ci: str | None, force: bool) -> in
     """
     folder.mkdir(parents=True, exist_ok=True)
     starters = [STARTERS / template, *((STARTERS / EVERY, STARTERS / CI / ci) if ci else ())]
-    wanted = {path: source.read_text(encoding="utf-8") for starter in starters for path, source in _files(starter)}
+    wanted = {Path(SCHEMA): schema_text()}
+    wanted |= {path: source.read_text(encoding="utf-8") for starter in starters for path, source in _files(starter)}
     there = [str(folder / path) for path in wanted if (folder / path).exists()]
     if there and not force:
         raise click.UsageError(f"{', '.join(there)} exists already; --force replaces it")
-    wanted[Path(SCHEMA)] = schema_text()
-    for path, text in wanted.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        write_new(folder / path, text, replace=True)
+    with ExitStack() as undo:  # nothing half written is in the way of the next try
+        for path, text in wanted.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            if not (folder / path).exists():
+                undo.callback((folder / path).unlink, missing_ok=True)
+            write_new(folder / path, text, replace=True)
+        undo.pop_all()
     console.say(f"wrote {', '.join(str(folder / path) for path in wanted)}")
     if ci:
         _generate(folder)

@@ -10,6 +10,8 @@ number stands for all dimensions.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ckgen.errors import CkgenError, Diagnostic
@@ -23,6 +25,8 @@ _PROBLEM = re.compile(
     re.ASCII,
 )
 EXAMPLE = "G32 N32 K8 C8 3x3 on 100x100 s2 p1"
+FORM = f"`{EXAMPLE}`: G, N, K, C, the filter, `on`, the input, then s (stride), d (dilation), p (pads) in this order"
+_WORD = re.compile(rf"[GNKCsd]{_NUMBER}|[sd]?{_EDGES}|on|p{_EDGES}(?::{_EDGES})?", re.ASCII)
 
 
 def problem_fields(text: str) -> dict[str, Any]:
@@ -34,8 +38,8 @@ def problem_fields(text: str) -> dict[str, Any]:
     words = match["sizes"].split() if match else []
     sizes = {word[0]: int(word[1:]) for word in words}
     if match is None or len(sizes) < len(words) or not {"K", "C"} <= sizes.keys():
-        message = f"{text!r} is not the text of a problem"
-        raise CkgenError((Diagnostic(None, "problem-text", message, f"write it as `{EXAMPLE}`"),))
+        message = f"{text!r} is not the text of a problem{_fault(text.split())}"
+        raise CkgenError((Diagnostic(None, "problem-text", message, f"write it as {FORM}"),))
     ndim = match["input"].count("x") + 1
     left = _edges(match["left_pads"] or "0", ndim)
     return {
@@ -50,6 +54,17 @@ def problem_fields(text: str) -> dict[str, Any]:
         "left_pads": left,
         "right_pads": _edges(match["right_pads"], ndim) if match["right_pads"] else left,
     }
+
+
+def _fault(words: Sequence[str]) -> str:
+    """The first thing that is wrong with the words of a text, as the end of a sentence; "" if it is their order."""
+    if wrong := next((word for word in words if not _WORD.fullmatch(word)), None):
+        return f": `{wrong}` has no meaning in one"
+    found = Counter(word[0] for word in words)
+    if twice := [name for name in "GNKCsdp" if found[name] > 1]:
+        return f": {twice[0]} is there twice"
+    missing = [name for name in "KC" if not found[name]]
+    return f": there is no {' and no '.join(missing)}" if missing else ""
 
 
 def _edges(text: str, count: int) -> tuple[int, ...]:

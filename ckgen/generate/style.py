@@ -193,4 +193,4 @@ DEFAULT_STYLE = Style()
 
 def style_of(namespace: str | None, compat: Literal["", "ck"] | None) -> Style:
     """The style of two options, None for an option that is not given. Raises ValueError if they exclude each other."""
-    return Style(namespace or compat or NAMESPACE, compat or "")
+    return Style((compat or NAMESPACE) if namespace is None else namespace, compat or "")

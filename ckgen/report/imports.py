@@ -46,10 +46,16 @@ def read_results(path: Path) -> tuple[list[ResultRow], dict[int, Origin]]:
 
 
 def parse_csv(text: str) -> tuple[list[ResultRow], dict[int, Origin]]:
-    """Parse the output of ``ckgen.report.export.to_csv``. Raise KeyError, ValueError or TypeError for other text."""
+    """Parse the output of ``ckgen.report.export.to_csv``. Raise ValueError or TypeError for other text."""
     kinds = {item.name: str(item.type).split(" | ") for item in dataclasses.fields(ResultRow)}
     rows, runs, nested, check = [], {}, _Nested(), ResultCheck()
-    for line, record in enumerate(csv.DictReader(io.StringIO(text)), 2):
+    reader = csv.DictReader(io.StringIO(text))
+    wanted = [*(name for name in kinds if name not in _LATER), "run_id", *ORIGIN_FIELDS]
+    if missing := [name for name in wanted if name not in (reader.fieldnames or ())]:
+        raise ValueError(f"there is no column {', '.join(missing)}")
+    for line, record in enumerate(reader, 2):
+        if None in record or None in record.values():
+            raise ValueError(f"line {line} has another number of columns than the first")
         present = {n: kind for n, kind in kinds.items() if n in record or n not in _LATER}
         values = {n: nested(record[n]) if n in _JSON else _value(record[n], kind) for n, kind in present.items()}
         if wrong := check.row(values):

@@ -196,8 +196,10 @@ class _Reader:
     def _count(self, values: int, place: Place) -> None:
         self._values += values
         if self._values > MAX_VALUES:
-            message = f"the file stands for more than {MAX_VALUES} values once aliases are expanded"
-            self.report(place, "alias-bomb", message, "write axes as lists; ckgen multiplies them")
+            expanded = " once aliases are expanded" if self._anchors else ""
+            message = f"the file stands for more than {MAX_VALUES} values{expanded}"
+            rule = "alias-bomb" if self._anchors else "too-many-values"
+            self.report(place, rule, message, "write axes as lists; ckgen multiplies them")
             raise _Stop
 
     def _alias(self, anchor: str, place: Place) -> Node:

@@ -16,7 +16,9 @@ import pytest
 import yaml
 
 from ckgen.cli import main
+from ckgen.cli.common.files import write_new
 from ckgen.cli.init import SERVICES, TEMPLATES
+from ckgen.errors import CkgenError, Diagnostic
 from tests.support.sweep.sampled import chosen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,12 +102,31 @@ def test_a_new_project_passes_its_workflow(template: str, tmp_path: Path, enviro
         assert trained.returncode == 0 and "with PyTorch" in trained.stdout, trained.stderr
 
 
+def test_init_that_fails_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """A disk that is full after the first file is no reason to refuse the next try."""
+
+    def full(path: Path, text: str, *, replace: bool) -> bool:
+        if path.name == "instances.yaml":
+            raise CkgenError([Diagnostic(None, "file", "no space", "")])
+        return write_new(path, text, replace=replace)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ckgen.cli.init.write_new", full)
+        assert main(["init", str(tmp_path)]) == 2
+    assert list(tmp_path.iterdir()) == []
+    assert main(["init", str(tmp_path)]) == 0
+
+
 def test_init_names_every_file_in_its_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(tmp_path)]) == 0
     capsys.readouterr()
     assert main(["init", str(tmp_path), "--template", "torch", "--ci", "github"]) == 2
     assert f"{tmp_path}/instances.yaml exists already" in capsys.readouterr().err
     assert not (tmp_path / "train.py").exists(), "nothing was written"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/instances.schema.json").write_text("mine\n")
+    assert main(["init", str(tmp_path / "other")]) == 2
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["instances.schema.json"]
     assert main(["init", str(tmp_path), "--template", "torch", "--ci", "github", "--force"]) == 0
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,36 @@ def test_right_kernels_make_one_table_and_exit_0(
     assert all(line.endswith("  ok") for line in lines[1:-1])
     assert lines[-1].endswith(f"2 problems, {len(lines) - 2} runs: all ok")
     assert "instances left out: only 2D is on both sides" in said.err
+
+
+@pytest.mark.parametrize("platform", ["amd", "nvidia"])
+def test_a_library_of_another_platform_is_not_verified(
+    platform: str, stub: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["smoke", "--library", stub.path, "--platform", platform, "K8 C8 3x3 on 8x8 p1"]) == 2
+    assert f"is for platform host, not {platform}" in capsys.readouterr().err
+    assert main(["smoke", "--library", stub.path, "--platform", "host", "K8 C8 3x3 on 8x8 p1"]) == 0
+
+
+@pytest.mark.parametrize("number, said", [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+def test_a_signal_ends_a_run_that_never_returns(number: signal.Signals, said: str) -> None:
+    """Python's handlers wait until a function of a library returns; this one waits for a lock that it holds."""
+    script = (
+        "import ctypes, signal; from ckgen.cli.common.signals import ending_in_libraries, unwinding\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "lock, c = ctypes.create_string_buffer(64), ctypes.CDLL(None)\n"
+        "with unwinding(), ending_in_libraries():\n"
+        "    c.pthread_mutex_lock(lock)\n"
+        "    for word in ('waits', ''):\n"
+        "        try: print(word, flush=True); c.pthread_mutex_lock(lock)\n"
+        "        except BaseException: pass\n"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True) as it:
+        assert it.stdout is not None and it.stdout.readline() == "waits\n"
+        it.send_signal(number)
+        _, err = it.communicate()
+    assert (it.returncode, err) == (128 + number, f"ckgen: {said}\n")
 
 
 @pytest.mark.parametrize("bug", ["NULL_KERNEL", "OVERRUN", "LAST_PRODUCT_MISSING"])

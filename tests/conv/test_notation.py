@@ -38,3 +38,26 @@ def test_other_texts_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(CkgenError, match="is not the text of a problem") as raised:
         problem_fields(text)
     assert EXAMPLE in raised.value.diagnostics[0].help
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("K64 C32 3x3 on 14x14 q1", "`q1` has no meaning"),
+        ("K64 C32 3*3 on 14x14", "`3*3` has no meaning"),
+        ("K64 3x3 on 14x14", "there is no C"),
+        ("3x3 on 14x14", "there is no K and no C"),
+        ("K64 C32 C3 3x3 on 14x14", "C is there twice"),
+    ],
+)
+def test_a_message_names_the_word_that_is_wrong(text: str, fault: str) -> None:
+    with pytest.raises(CkgenError) as raised:
+        problem_fields(text)
+    assert fault in raised.value.diagnostics[0].message
+
+
+def test_the_order_of_edges_is_in_the_help() -> None:
+    with pytest.raises(CkgenError) as raised:
+        problem_fields("K64 C32 3x3 on 14x14 p1 s2")
+    (finding,) = raised.value.diagnostics
+    assert finding.message.endswith("is not the text of a problem") and "in this order" in str(finding.help)

@@ -133,6 +133,7 @@ def test_a_bomb_costs_no_time() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 60)]
     assert rules("\n".join(lines)) == ["alias-bomb"]
+    assert rules(f"a: [{'1, ' * 60_000}1]") == ["too-many-values"]
 
 
 def test_files(tmp_path: Path) -> None:

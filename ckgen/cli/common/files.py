@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -22,7 +23,8 @@ def write_new(path: Path, text: str, *, replace: bool) -> bool:
         raise
     except (OSError, RuntimeError) as error:  # the latter for a loop of links
         message = f"cannot write {path}: {getattr(error, 'strerror', None) or error}"
-        help_text = "name a file in a folder that exists and that you may write"
+        full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        help_text = "free some space" if full else "name a file in a folder that exists and that you may write"
         raise CkgenError([Diagnostic(None, "file", message, help_text)]) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,15 @@ import click
 
 from ckgen.cli.common.options import asked_for
 
+_BEGINNING = re.compile(r"\s*[GNKC]\d+\s")
+
 if TYPE_CHECKING:
     from ckgen.problems.sets import NamedProblem
 
 
 def divided(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The filters among the words, and the texts of problems: no filter has ` on ` in it."""
-    texts = tuple(word for word in words if " on " in word)
+    """The filters among the words, and the texts of problems: no filter has ` on ` in it, or begins like a problem."""
+    texts = tuple(word for word in words if " on " in word or _BEGINNING.match(word))
     return tuple(word for word in words if word not in texts), texts
 
 

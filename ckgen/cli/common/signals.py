@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 NAMES = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+_GRACE_S = 1.0
 
 
 class Ended(BaseException):
@@ -18,6 +20,34 @@ class Ended(BaseException):
         super().__init__(number)
         self.exit_code = 128 + number
         self.message = NAMES[signal.Signals(number)]
+
+
+@contextmanager
+def ending_in_libraries() -> Iterator[None]:
+    """End the process on Ctrl-C and on the signals of NAMES even while a function of a library runs, for which Python's
+    handlers wait: they have _GRACE_S. For blocks that leave nothing behind when they are cut off."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    left = threading.Event()
+
+    def watch() -> None:
+        while number := os.read(reader, 1):
+            if number[0] in (signal.SIGINT, *NAMES) and not left.wait(_GRACE_S):
+                os.write(2, f"ckgen: {NAMES.get(signal.Signals(number[0]), 'interrupted')}\n".encode())
+                os._exit(128 + number[0])
+        os.close(reader)
+
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        left.set()
+        signal.set_wakeup_fd(before)
+        os.close(writer)
 
 
 @contextmanager

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from ckgen.cli.common import console
+from ckgen.cli.common.options import asked_for
+from ckgen.errors import CkgenError, Diagnostic
 from ckgen.paths import examples_dir
 
 if TYPE_CHECKING:
     from ckgen.build.cmake import Platform
     from ckgen.cli.common.selection import Selection
+    from ckgen.library.library import Library
 
 BUILD, LOG = Path("build"), "build.log"
 
@@ -36,7 +39,8 @@ class Workplace:
 def workplace(selection: Selection, *, chosen: bool, platform: str, archs: Sequence[str] = ()) -> Workplace:
     """Find the tree; generate it first if the selection was `chosen` on the command line.
 
-    The folder of a selection has the name of its set, plus a digest if there are filters or another spec. Raises
+    The folder of a selection has the name of its set, plus a digest if there are filters or another spec; that of a
+    tree has its name, plus a digest of its path if it is not in the current folder. Raises
     CkgenError for `archs` that the platform does not have.
     """
     from ckgen.build.targets import check_platform_archs
@@ -45,16 +49,29 @@ def workplace(selection: Selection, *, chosen: bool, platform: str, archs: Seque
     check_platform_archs(platform, archs)
 
     if not chosen:
-        return Workplace(selection.out, BUILD / selection.out.name / platform)
+        here = len(selection.out.parts) == 1
+        label = selection.out.name + ("" if here else _digest(str(selection.out.resolve())))
+        return Workplace(selection.out, BUILD / label / platform)
     label = selection.set_name
     special = [*selection.filters, *([] if selection.has_default_spec else [str(selection.spec.resolve())])]
     if special:
-        label += "-" + hashlib.sha256("\0".join(special).encode()).hexdigest()[:8]
+        label += _digest("\0".join(special))
     selection = replace(selection, out=BUILD / label / "tree")
     instances, tree = selection.render()
     writer.apply(tree, selection.out)
     console.note(f"{len(instances)} instances in {selection.out}")
     return Workplace(selection.out, BUILD / label / platform)
+
+
+def _digest(text: str) -> str:
+    return "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def refuse_platform(library: Library, platform: str) -> None:
+    """Raise CkgenError for another --platform than that of a given library. The option's default says nothing."""
+    if asked_for(click.get_current_context(), ("platform",)) and library.platform != platform:
+        message = f"{library.path} is for platform {library.platform}, not {platform}"
+        raise CkgenError([Diagnostic(None, "platform", message, "leave --platform out")])
 
 
 def refuse_archs(library: Path, archs: Sequence[str]) -> None:
@@ -131,7 +148,6 @@ def _tell_left_out(tree: Path, platform: Platform, targets: Sequence[str]) -> No
     """
     from ckgen.build.cmake import is_built
     from ckgen.build.targets import check_declared
-    from ckgen.errors import CkgenError, Diagnostic
     from ckgen.families.registry import FAMILIES
     from ckgen.generate.manifest import load_manifest
 

@@ -24,7 +24,7 @@ from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.shape_table import show_shapes
 from ckgen.cli.common.tree_instances import check_filters, sets_of
-from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
+from ckgen.cli.common.workshop import build_library, refuse_archs, refuse_platform, workplace
 from ckgen.cli.run.bench_options import BenchOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import Manifest, load_manifest
@@ -41,10 +41,11 @@ def bench(options: BenchOptions) -> int:
     asked = _asked(options)  # before a build, so that a wrong word costs no build
     path, manifest = _library(options, asked.filters)
     library = Library(path)
-    if options.library is not None and _platform_given() and library.platform != options.platform:
-        message = f"{path} is for platform {library.platform}, not {options.platform}"
-        raise CkgenError([Diagnostic(None, "platform", message, "leave --platform out")])
+    if options.library is not None:
+        refuse_platform(library, options.platform)
     least, most = options.samples
+    if least > most:
+        raise click.UsageError(f"--samples {least} {most}: the first number is the least, the second the most")
     settings = Settings(min_samples=least, max_samples=most, sample_ms=options.sample_ms, cache=options.cache)
     options.store.parent.mkdir(parents=True, exist_ok=True)
     work = Measuring(path.absolute(), file_digest(path), settings, options.job_seconds)
@@ -73,12 +74,6 @@ def bench(options: BenchOptions) -> int:
         ceilings = [store.runs()[number].ceilings for number in {row.run_id for row in rows}]
         _show(options, summarise(origin, ceilings, rows), run)
     return 1 if failures(rows) else 0
-
-
-def _platform_given() -> bool:
-    """True if the command line names a platform; the option's default says nothing about a given library."""
-    context = click.get_current_context()
-    return context.get_parameter_source("platform") is click.core.ParameterSource.COMMANDLINE
 
 
 def _library(options: BenchOptions, filters: Sequence[str]) -> tuple[Path, Manifest | None]:

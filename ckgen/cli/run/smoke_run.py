@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from ckgen.cli.common import console
+from ckgen.cli.common import console, signals
 from ckgen.cli.common.cluster_option import open_pool
 from ckgen.cli.common.inline import divided, problems_of
 from ckgen.cli.common.options import asked_for
 from ckgen.cli.common.selection import Selection
 from ckgen.cli.common.tree_instances import check_filters, sets_of
-from ckgen.cli.common.workshop import build_library, refuse_archs, workplace
+from ckgen.cli.common.workshop import build_library, refuse_archs, refuse_platform, workplace
 from ckgen.cli.run.smoke_options import SmokeOptions
 from ckgen.errors import CkgenError, Diagnostic
 from ckgen.generate.manifest import load_manifest
@@ -55,7 +55,8 @@ def smoke(options: SmokeOptions) -> int:
         cover_problems=not filters,
     )
     found: dict[int, Row] = {}
-    with console.progress("smoke", len(plan.cases) + len(plan.gaps)) as step:
+    ending = signals.ending_in_libraries()
+    with ending, console.progress("smoke", len(plan.cases) + len(plan.gaps)) as step:
         for at, row in _rows(options, library, plan):
             found[at] = row
             step(row.problem)
@@ -100,7 +101,7 @@ def nearest_misses(rows: Sequence[Row]) -> list[Row]:
         key = row.instance, row.platform
         if row.ok and strain(row) >= strain(worst.setdefault(key, row)):
             worst[key] = row
-    failed = [row for row in rows if not row.ok]
+    failed = [row for row in rows if not row.ok and not row.uncovered]
     return sorted([*worst.values(), *failed], key=lambda row: row.instance)
 
 
@@ -108,7 +109,9 @@ def _library(options: SmokeOptions, filters: Sequence[str]) -> tuple[Library, di
     """The library to check, and the sets of its instances if its tree is known."""
     if options.library is not None:
         refuse_archs(options.library, options.archs)
-        return Library(options.library), {}
+        library = Library(options.library)
+        refuse_platform(library, options.platform)
+        return library, {}
     selection = Selection(options.spec, options.set_name, (), options.out)
     if (prebuilt := _prebuilt(options)) is not None:
         library = Library(prebuilt)

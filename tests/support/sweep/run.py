@@ -46,6 +46,7 @@ def problems(ndim: int) -> list[ConvProblem]:
         make_problem(groups=2, batch=3, k=5, c=3, filter=two, input=edge, pad=1),
         make_problem(groups=1, batch=2, k=40, c=64, filter=one, input=edge),
         make_problem(groups=2, batch=2, k=7, c=5, filter=one, input=edge),
+        make_problem(groups=1, batch=2, k=64, c=64, filter=one, input=even),  # vectors of 16 elements of one byte
         make_problem(groups=2, batch=3, k=48, c=40, filter=one, input=even),
         make_problem(groups=1, batch=2, k=48, c=24, filter=three, input=even, pad=1),
         make_problem(groups=16, batch=2, k=1, c=1, filter=three, input=edge, pad=1),
@@ -55,6 +56,12 @@ def problems(ndim: int) -> list[ConvProblem]:
     if ndim == 2:
         few = ((9, 8, 8), (5, 16, 16), (3, 32, 32), (1, 36, 64), (1, 64, 64))
         kept += [make_problem(groups=g, batch=2, k=k, c=c, filter=(3, 3), input=(9, 12), pad=1) for g, k, c in few]
+        squares = {3: 1, 5: 2, 7: 3}  # filters with their pads, of families that take one size
+        kept += [
+            make_problem(groups=64, batch=2, k=1, c=1, filter=(edge, edge), input=(9, 16), stride=stride, pad=pad)
+            for edge, pad in squares.items()
+            for stride in (1, 2)
+        ]
     return kept
 
 
