@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ckgen.errors import Diagnostic, Place, did_you_mean
@@ -35,13 +35,15 @@ def foreign_keys(family: Family, operation: str) -> Iterator[str]:
 
 
 def check_names(spec: Spec) -> list[Diagnostic]:
-    """Problems of groups with equal names, and of limits in the defaults for loops that a family does not have."""
+    """Problems of groups with equal names, and of keys and limits in the defaults that a family does not have."""
     found = list(_duplicate_names(spec))
     for where in (("defaults",), *(("defaults", operation) for operation in OPERATIONS)):
         defaults = spec.defaults if len(where) == 1 else getattr(spec.defaults, where[1])
-        for family in FAMILIES if defaults is not None else ():
-            limits = getattr(getattr(defaults, family), "limits", None)
-            found += _foreign_limits(spec, family, limits, (*where, family))
+        for name, family in FAMILIES.items() if defaults is not None else ():
+            axes: Axes | None = getattr(defaults, name)
+            if axes is not None:
+                found += _foreign_keys_of(spec, axes, (*where, name), family, where[1:] or tuple(OPERATIONS))
+                found += _foreign_limits(spec, name, getattr(axes, "limits", None), (*where, name))
     return found
 
 
@@ -107,22 +109,30 @@ def _repeated_values(spec: Spec, group: Group, path: Path) -> Iterator[Diagnosti
 
 def _foreign_keys(spec: Spec, group: Group, path: Path) -> Iterator[Diagnostic]:
     for axes, where in [(group, path), *_parts(group, path)]:
-        own = FAMILIES[group.family].wave_key
-        for key in WAVE_KEYS:
-            if key == own:
-                continue
-            message = f"`{key}` has no meaning for family {group.family}"
-            if getattr(axes, key) is not None:
-                yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, f"use `{own}`")
-            for index, tile in enumerate(axes.tile or ()):
-                if key == "block_size" and tile.block_size is not None:
-                    place = spec.document.key_place(*where, "tile", index, key)
-                    yield Diagnostic(place, "foreign-key", message, f"use `{own}`")
-        for key in foreign_keys(FAMILIES[group.family], group.operation):
-            if getattr(axes, key) is not None:
-                message = f"`{key}` has no meaning for family {group.family}"
-                yield Diagnostic(spec.document.key_place(*where, key), "foreign-key", message, "leave it out")
+        yield from _foreign_keys_of(spec, axes, where, FAMILIES[group.family], [group.operation])
         yield from _tile_conflicts(spec, axes, where)
+
+
+def _foreign_keys_of(
+    spec: Spec, axes: Axes, where: Path, family: Family, operations: Sequence[str]
+) -> Iterator[Diagnostic]:
+    """Problems of keys of ``axes`` that the family does not have for any of the operations."""
+    own, message = family.wave_key, f"`{{}}` has no meaning for family {family.name}"
+    for key in WAVE_KEYS:
+        if key == own:
+            continue
+        if getattr(axes, key) is not None:
+            place = spec.document.key_place(*where, key)
+            yield Diagnostic(place, "foreign-key", message.format(key), f"use `{own}`")
+        for index, tile in enumerate(axes.tile or ()):
+            if key == "block_size" and tile.block_size is not None:
+                place = spec.document.key_place(*where, "tile", index, key)
+                yield Diagnostic(place, "foreign-key", message.format(key), f"use `{own}`")
+    foreign = [set(foreign_keys(family, operation)) for operation in operations]
+    for key in (key for key in OPTIONAL_KEYS if all(key in keys for keys in foreign)):
+        if getattr(axes, key) is not None:
+            place = spec.document.key_place(*where, key)
+            yield Diagnostic(place, "foreign-key", message.format(key), "leave it out")
 
 
 def _part_waves(spec: Spec, index: int) -> Iterator[Diagnostic]:
