@@ -63,7 +63,7 @@ class Background:
         """Wait until everything asked for is answered."""
         with self._changed:
             while self._waiting:
-                self._start()  # a fork has no thread
+                self._start()  # in a forked process
                 self._changed.wait()
 
     @property
@@ -76,7 +76,7 @@ class Background:
         return () if self._known is None else self._known.ranked(need)
 
     def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():  # a fork has none
+        if self._thread is None or not self._thread.is_alive():  # a fork has no threads
             self._thread = threading.Thread(target=self._work, name="ckgen", daemon=True)
             self._thread.start()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -55,7 +56,8 @@ def smoke(options: SmokeOptions) -> int:
         cover_problems=not filters,
     )
     found: dict[int, Row] = {}
-    ending = signals.ending_in_libraries()
+    here = options.cluster is None  # else the pool ends what it started elsewhere, which takes time
+    ending = signals.ending_in_libraries() if here else nullcontext()
     with ending, console.progress("smoke", len(plan.cases) + len(plan.gaps)) as step:
         for at, row in _rows(options, library, plan):
             found[at] = row
