@@ -72,9 +72,9 @@ def conv_backward_weight(
     """The gradient of a convolution's weight, as ``torch.nn.grad.conv2d_weight`` computes it, in 1 to 3 dimensions.
 
     ``input`` is (N, C, spatial), ``grad_output`` (N, K, spatial), both float16, bfloat16 or float32 and channels-last
-    in memory. The result has the shape ``weight_size``, (K, C/groups, filter), is channels-last too and has the input's
-    type, or float32 for bfloat16 if ``weight_dtype`` says so. Nothing is copied; on a GPU the run uses the current
-    stream and a workspace from PyTorch's allocator.
+    in memory; the positions of ``grad_output`` are at one distance. The result has the shape ``weight_size``,
+    (K, C/groups, filter), is channels-last too and has the input's type, or float32 for bfloat16 if ``weight_dtype``
+    says so. Nothing is copied; on a GPU the run uses the current stream and a workspace from PyTorch's allocator.
 
     Raise LibraryError for tensors that do not fit: another memory format (call
     ``.contiguous(memory_format=torch.channels_last)``), type, shape or device; UnsupportedProblem if no instance of the
