@@ -41,19 +41,22 @@ within the bar: {files}.
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page about the files of ``folder``, below docs: the predictions of the layers of a bundled problem set."""
+    """A page about the files of ``folder``, below docs: predictions of the layers of a bundled problem set, made with
+    ``options`` of the command."""
 
     title: str
     layers: str
     problems: str
+    options: str
     folder: str
 
 
-ZOO = Page("Predicted times on AMD GPUs", "the [zoo](zoo.md)", "zoo", "classes")
+ZOO = Page("Predicted times on AMD GPUs", "the [zoo](zoo.md)", "zoo", "--sample 780", "classes")
 DOMAINS = Page(
     "Predicted times on AMD GPUs: other domains",
     "the problem set `domains` (a sample of the layers of segmentation, diffusion, volumes, speech and signals)",
     "domains",
+    "--problems domains",
     "classes/domains",
 )
 
@@ -63,11 +66,10 @@ def classes_page(page: Page, docs: Path, notice: str) -> str:
     folder = docs / page.folder
     files = sorted(folder.glob("*.csv"))
     rows = {path.stem: read_rows(path)[1] for path in files}
-    options = "--sample 780" if page == ZOO else f"--problems {page.problems}"
     head = HEAD.format(
         title=page.title,
         layers=page.layers,
-        command=f"ckgen report --predicted docs/isa/gfx942.csv {options} --out docs/{page.folder}/gfx942.csv",
+        command=f"ckgen report --predicted docs/isa/gfx942.csv {page.options} --out docs/{page.folder}/gfx942.csv",
         gpus=", ".join(f"{RATES[arch].gpu} ({arch})" for arch in rows),
         start=KERNEL_START_S * 1e6,
         bar=BAR,

@@ -56,10 +56,11 @@ def init_command(folder: Path, template: str, ci: str | None, force: bool) -> in
         raise click.UsageError(f"{', '.join(there)} exists already; --force replaces it")
     with ExitStack() as undo:  # nothing half written is in the way of the next try
         for path, text in wanted.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            if not (folder / path).exists():
-                undo.callback((folder / path).unlink, missing_ok=True)
-            write_new(folder / path, text, replace=True)
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if not file.exists():
+                undo.callback(file.unlink, missing_ok=True)
+            write_new(file, text, replace=True)
         undo.pop_all()
     console.say(f"wrote {', '.join(str(folder / path) for path in wanted)}")
     if ci:

@@ -26,7 +26,7 @@ _PROBLEM = re.compile(
 )
 EXAMPLE = "G32 N32 K8 C8 3x3 on 100x100 s2 p1"
 FORM = f"`{EXAMPLE}`: G, N, K, C, the filter, `on`, the input, then s (stride), d (dilation), p (pads) in this order"
-_WORD = re.compile(rf"[GNKCsd]{_NUMBER}|[sd]?{_EDGES}|on|p{_EDGES}(?::{_EDGES})?", re.ASCII)
+_WORD = re.compile(rf"[GNKC]{_NUMBER}|[sd]?{_EDGES}|on|p{_EDGES}(?::{_EDGES})?", re.ASCII)
 
 
 def problem_fields(text: str) -> dict[str, Any]:

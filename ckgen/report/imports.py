@@ -50,7 +50,7 @@ def parse_csv(text: str) -> tuple[list[ResultRow], dict[int, Origin]]:
     kinds = {item.name: str(item.type).split(" | ") for item in dataclasses.fields(ResultRow)}
     rows, runs, nested, check = [], {}, _Nested(), ResultCheck()
     reader = csv.DictReader(io.StringIO(text))
-    wanted = [*(name for name in kinds if name not in _LATER), "run_id", *ORIGIN_FIELDS]
+    wanted = [*(name for name in kinds if name not in _LATER), *ORIGIN_FIELDS]
     if missing := [name for name in wanted if name not in (reader.fieldnames or ())]:
         raise ValueError(f"there is no column {', '.join(missing)}")
     for line, record in enumerate(reader, 2):

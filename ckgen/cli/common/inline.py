@@ -10,10 +10,10 @@ import click
 
 from ckgen.cli.common.options import asked_for
 
-_BEGINNING = re.compile(r"\s*[GNKC]\d+\s")
-
 if TYPE_CHECKING:
     from ckgen.problems.sets import NamedProblem
+
+_BEGINNING = re.compile(r"\s*[GNKC]\d+\s")
 
 
 def divided(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

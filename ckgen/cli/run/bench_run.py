@@ -39,13 +39,13 @@ from ckgen.report.summary import Summary, summarise
 def bench(options: BenchOptions) -> int:
     """Build or load, plan, measure, print. Returns 1 if an instance is wrong, crashes or hangs."""
     asked = _asked(options)  # before a build, so that a wrong word costs no build
+    least, most = options.samples
+    if least > most:
+        raise click.UsageError(f"--samples {least} {most}: the first number is the least, the second the most")
     path, manifest = _library(options, asked.filters)
     library = Library(path)
     if options.library is not None:
         refuse_platform(library, options.platform)
-    least, most = options.samples
-    if least > most:
-        raise click.UsageError(f"--samples {least} {most}: the first number is the least, the second the most")
     settings = Settings(min_samples=least, max_samples=most, sample_ms=options.sample_ms, cache=options.cache)
     options.store.parent.mkdir(parents=True, exist_ok=True)
     work = Measuring(path.absolute(), file_digest(path), settings, options.job_seconds)

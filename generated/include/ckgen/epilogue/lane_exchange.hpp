@@ -8,7 +8,7 @@
 namespace ckgen::epilogue {
 
 // Each lane exchanges two of its words with the lane whose number differs in `Bit`. `lane`: number among `Lanes`
-// lanes, all of which take part.
+// lanes; all of them must call this.
 template <int Bit, int Lanes = platform::kExchangeLanes>
 CKGEN_DEVICE void exchange(const platform::Thread& thread, int lane, int32 (&words)[4]) {
     const bool set = (lane & Bit) != 0;
