@@ -263,8 +263,8 @@ class Family(ABC):
         return dict(rates.matrix_flops).get(kind if plain else f"mma-{kind}") or rates.flops_of(kind)
 
     def copied_units(self, instance: Fields) -> tuple[int, int]:
-        """The elements that rows of the output and of the weight must fill, or a kernel before the main one copies the
-        tensor; 0 if it is never copied, -1 if always."""
+        """The elements that rows of the output, and of the input or the weight, whichever is operand B, must fill, or a
+        kernel before the main one copies the tensor; 0 if it is never copied, -1 if always."""
         return 0, 0
 
     def aligns_weight(self, instance: Fields, problem: ConvProblem) -> bool:

@@ -168,12 +168,15 @@ class Hopper(BulkCopy):
         return max(2, min(MAX_STAGES, (most - instance.lds_beside_stages) // stage))
 
     def copied_units(self, instance: Fields) -> tuple[int, int]:
-        """TMA addresses rows of 16 bytes. wgmma takes tf32 only with GEMM-K innermost, which a weight does not have."""
+        """TMA addresses rows of 16 bytes; an input is copied where weights are stored one by one. wgmma takes tf32 only
+        with GEMM-K innermost, which a weight does not have."""
         unit = COPY_BYTES // instance.elem_bytes
         reads_weight = instance.b_tensor == "wei"
         if not instance.channels_last:
             return 0, unit if reads_weight and instance.elem_bytes == 2 else 0
-        return unit, 0 if not reads_weight else -1 if instance.elem_bytes == 4 and not instance.exchange else unit
+        if not reads_weight:
+            return unit, unit if instance.b_tensor == "in" and instance.c_vector == 1 else 0
+        return unit, -1 if instance.elem_bytes == 4 and not instance.exchange else unit
 
     def aligns_weight(self, instance: Fields, problem: ConvProblem) -> bool:
         """The rule of gains_by_aligned_weight() in ckgen/conv/weight_copy_args.hpp, which has the reasons."""
@@ -217,7 +220,7 @@ class Hopper(BulkCopy):
         """As for every family; with single elements of the input, or its positions side by side, the weight is copied
         where its vectors do not fit. An output that is operand B is also filled with zeros by TMA, or copied."""
         always = self.copied_units(instance)[1] < 0 or instance.c_vector == 1 or not instance.channels_last
-        copied = tensor == instance.b_tensor == "wei" and always
+        copied = tensor == instance.b_tensor and always and (tensor == "wei" or instance.channels_last)
         return copied or (instance.exchange and tensor == "out") or super().fills(instance, problem, tensor, vector)
 
     def takes(self, instance: Fields, problem: ConvProblem) -> bool:
@@ -228,8 +231,8 @@ class Hopper(BulkCopy):
         if instance.a_k_major:
             steps = problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
             return steps and _walks_output(problem)
-        fits = max(problem.strides) <= MOST_COPY_STRIDE and problem.c * problem.groups % step == 0
-        return fits and _walks_input(problem)
+        rows = instance.c_vector == 1 or problem.c * problem.groups % step == 0
+        return rows and max(problem.strides) <= MOST_COPY_STRIDE and _walks_input(problem)
 
 
 def _is_walk(ndim: int, lowest: int, highest: int, reach: int) -> bool:

@@ -94,10 +94,10 @@ def problem_numbers(instance: Instance, problem: ConvProblem) -> dict[str, float
 
 def _copied(instance: Instance, problem: ConvProblem, aligned: bool) -> list[TensorName]:
     """The tensors that kernels before the main one copy; ``aligned``: the weight, because of its rows."""
-    of_output, of_weight = FAMILIES[instance.family].copied_units(instance)
+    of_output, of_b = FAMILIES[instance.family].copied_units(instance)
     rows: tuple[tuple[TensorName, int, int], ...] = (
         ("out", of_output, problem.groups * problem.k),
-        ("wei", -1 if aligned else of_weight, problem.c),
+        (instance.b_tensor, -1 if aligned else of_b, problem.c * (1 if instance.b_tensor == "wei" else problem.groups)),
     )
     return [name for name, unit, row in rows if unit < 0 or (unit > 0 and row % unit)]
 

@@ -15,17 +15,17 @@ RULES: tuple[Rule, ...] = (
         scope="domain",
         condition=(
             "a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
-            " and ((channels_last and c_vector == 2) or (not channels_last and (c_vector == 8 or c_vector == 1)))"
+            " and (c_vector == 1 or (channels_last and c_vector == 2) or (not channels_last and c_vector == 8))"
         ),
         sentence=(
-            "A and B have units of 16 bytes; C is written in pairs, or with positions side by side in blocks of 8 or as"
-            " single elements"
+            "A and B have units of 16 bytes; C is written as single elements, in pairs, or with positions side by side in"
+            " blocks of 8"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out, or give it a c of 1 for a layout like NGCHW and any C",
+        help="leave `vector` out, or give it a c of 1 for any C",
         reason=(
             "TMA needs rows of a multiple of 16 bytes. Accumulators are pairs of weights in blocks of 8; channels-last"
-            " inputs have whole blocks."
+            " inputs have whole blocks, unless they are copied for weights that are written one by one."
         ),
         blame=("vector",),
         only=("wavelet_tma",),
