@@ -80,13 +80,14 @@ Numbers numbers_of(const InstanceFields& i, const Roles& roles, const Extents& o
     n.positions = real(p.product(
         p.batch, [&](int d) { return own.tap_channels > 0 ? p.input[d] : std::max(p.input[d], p.output(d)); }));
     n.passes = real(passes(i, own, p));
+    const bool of_weight = roles.b == TensorName::wei;
     const int64 out = is_copied(i.out_unit, p.groups * p.k) ? p.elements(TensorName::out) : 0;
     const bool aligns =
-        i.wei_unit > 0 && i.elem_bytes == 2 && i.weight_rows == 0 &&
+        of_weight && i.b_unit > 0 && i.elem_bytes == 2 && i.weight_rows == 0 &&
         conv::gains_by_aligned_weight(p.groups, p.k, p.c, p.taps(), p.output_positions(), i.tile_rows, i.elem_bytes);
-    const int64 wei = aligns || is_copied(i.wei_unit, p.c) ? p.elements(TensorName::wei) : 0;
+    const int64 other = aligns || is_copied(i.b_unit, of_weight ? p.c : p.groups * p.c) ? b : 0;
     n.b_lines = aligns ? 0. : n.b_lines;
-    n.copies = real((out > 0) + (wei > 0)), n.copied = 2 * real(out + wei) * i.elem_bytes;
+    n.copies = real((out > 0) + (other > 0)), n.copied = 2 * real(out + other) * i.elem_bytes;
     return n;
 }
 

@@ -43,10 +43,9 @@ PlannedLaunch<Operation> launch_of(const typename Operation::Plan& plan, const c
                                    void* memory) {
     PlannedLaunch<Operation> launch{plan.args, plan, fusion};
     auto* workspace = static_cast<char*>(memory);
-    if(plan.workspace.out.bytes > 0)
-        at.out = workspace + plan.workspace.out.offset;
-    if(plan.workspace.wei.bytes > 0)
-        at.wei = workspace + plan.workspace.wei.offset;
+    for(const TensorName name : {TensorName::in, TensorName::wei, TensorName::out})
+        if(plan.workspace.of(name).bytes > 0)
+            at.of(name) = workspace + plan.workspace.of(name).offset;
     Operation::place(launch.args, at);
     launch.args.partial = plan.workspace.partial_bytes > 0 ? reinterpret_cast<float*>(workspace) : nullptr;
     return launch;
@@ -132,13 +131,11 @@ TouchedMemory touched_by(const PlannedLaunch<Operation>& launch, const std::vect
     };
     const Touched partials{"partials", workspace, planned.partial_bytes, true};
     TouchedMemory touched{{all_of(tensors[1], false), all_of(tensors[2], false), partials}, {partials}};
-    const auto read_copy = [&](TensorName tensor, const conv::CopyPlace& copy) {
+    for(const TensorName tensor : {Operation::roles.a, Operation::roles.b}) {
         Touched& read = touched.main[tensor == std::min(Operation::roles.a, Operation::roles.b) ? 0 : 1];
-        if(copy.bytes > 0)
+        if(const conv::CopyPlace& copy = planned.of(tensor); copy.bytes > 0)
             read = {read.name, static_cast<const char*>(workspace) + copy.offset, copy.bytes, false};
-    };
-    read_copy(TensorName::out, planned.out);
-    read_copy(TensorName::wei, planned.wei);
+    }
     // The kernel that writes the result reads the D tensors.
     std::vector<Touched>& writer = reduces ? touched.reduction : touched.main;
     writer.push_back(all_of(tensors[0], true));
@@ -172,6 +169,8 @@ void start(const PlannedKernel<Operation>& kernel, const typename Operation::Pla
     }
     if(plan.workspace.out.bytes > 0)
         repack(with_pointers(plan.copy, plan.workspace.out, at.out, workspace), "output", "copy of the output", stream);
+    if(plan.workspace.in.bytes > 0)
+        repack(with_pointers(plan.in_copy, plan.workspace.in, at.in, workspace), "input", "copy of the input", stream);
     kernel.launch(blocks_of(launch), launch, touched.main, stream);
     if(reduces)
         kernel.reduce(launch, touched.reduction, stream);

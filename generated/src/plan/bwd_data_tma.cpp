@@ -99,7 +99,7 @@ bool needs_repack(const BwdDataTraits& t, const Problem& p) {
 
 std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem& p) {
     BwdDataArgs& a = plan.args;
-    const RepackArgs copy = plan.copy = repack_args(p, t.elem_bytes, 1.);
+    const RepackArgs copy = plan.copy = repack_args(p, TensorName::out, t.elem_bytes, 1.);
     int64 bytes = copy.group_bytes();
     a.out_group_bytes = bytes;
     bytes *= copy.groups;
@@ -108,7 +108,7 @@ std::string plan_repack(BwdDataPlan& plan, const BwdDataTraits& t, const Problem
         bytes *= p.out.lengths[3 + d];
     }
     a.out_image_bytes = bytes;
-    return place_copy(plan.workspace, copy);
+    return place_copy(plan.workspace, TensorName::out, copy);
 }
 
 namespace {

@@ -213,14 +213,16 @@ std::string problem_reason(const BwdWeightTraits& t, const Problem& p, const Fus
         reason = check_pointwise(t, p);
     if(reason.empty())
         reason = check_exchange(t, p);
-    if(reason.empty() && (t.exchange || t.conv_spec == ConvSpec::Filter1x1Stride1Pad0))  // rows at a constant distance
+    const bool one_distance = t.exchange || t.conv_spec == ConvSpec::Filter1x1Stride1Pad0 || copies_input(t, p);
+    if(reason.empty() && one_distance)  // of rows
         reason = channels_last(t.order.in, p.ndim)
                      ? check_strides("input", p.in, p.ndim, groups_outermost(t.order.in), true)
                      : check_axes("input", p.in, p.ndim, t.order.in, true);
     if(!reason.empty())
         return reason;
-    const Problem merged = with_merged_groups(t, exchanged(t, p));
-    reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged, at) : check_vectors(t, p, at);
+    const Problem read = with_copied_input(t, p);
+    const Problem merged = with_merged_groups(t, exchanged(t, read));
+    reason = t.groups_to_merge > 1 ? check_group_vectors(t, p, merged, at) : check_vectors(t, read, at);
     if(reason.empty())
         reason = check_shifted_vectors(t, p);
     if(reason.empty())
@@ -241,7 +243,7 @@ void set_output_strides(BwdWeightArgs& a, const BwdWeightTraits& t, const Proble
     a.out_image_bytes = image_stride(p.out, p.ndim) * bytes;
     a.out_positions = static_cast<int32>(p.out_positions());
     if(needs_repack(t, p)) {
-        const RepackArgs copy = repack_args(p, t.elem_bytes, kMostPadding);
+        const RepackArgs copy = repack_args(p, TensorName::out, t.elem_bytes, kMostPadding);
         a.out_group_bytes = copy.group_bytes();
         a.out_row_bytes = static_cast<int32>(copy.groups * copy.group_bytes());
         a.out_extent_bytes = (copy.positions - 1) * a.out_row_bytes + copy.columns * 2;
@@ -308,7 +310,7 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
     BwdWeightPlan plan;
     for(std::size_t i = 0; i < t.d.size(); ++i)
         plan.d.push_back(d_tensor(t.d[i], given, fusion.d[i]));
-    const Problem p = exchanged(t, given);
+    const Problem p = with_copied_input(t, exchanged(t, given));
     if(t.plan_family != nullptr) {
         plan.reason = t.plan_family(plan, t, p, at, compute_units);
         return plan;
@@ -329,13 +331,16 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
             return refused(refuse("workspace-size", "partials of a group have more than 2^31 weights"));
     }
     plan.workspace.partial_bytes = bytes;
+    std::string too_large;
     if(needs_repack(t, p)) {
-        plan.copy = repack_args(p, t.elem_bytes, kMostPadding);
-        const std::string too_large = place_copy(plan.workspace, plan.copy);
-        if(!too_large.empty())
-            return refused(too_large);
+        plan.copy = repack_args(p, TensorName::out, t.elem_bytes, kMostPadding);
+        too_large = place_copy(plan.workspace, TensorName::out, plan.copy);
     }
-    return plan;
+    if(copies_input(t, given) && too_large.empty()) {
+        plan.in_copy = repack_args(given, TensorName::in, t.elem_bytes, kMostPadding);
+        too_large = place_copy(plan.workspace, TensorName::in, plan.in_copy);
+    }
+    return too_large.empty() ? plan : refused(too_large);
 }
 
 int64 merged_groups(const BwdWeightTraits& t, const Problem& p) {

@@ -99,6 +99,30 @@ bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     return t.tma && !t.copies_planes() && !boxes && buffered_bytes(t, p) == 0;
 }
 
+bool copies_input(const BwdWeightTraits& t, const Problem& p) {
+    if(!t.copies_input)
+        return false;
+    for(int index = 0; index < 3 + p.ndim; ++index)
+        if(index != kChannels && p.in.lengths[index] > 1 && p.in.strides[index] * t.elem_bytes % 16 != 0)
+            return true;
+    return false;
+}
+
+Problem with_copied_input(const BwdWeightTraits& t, const Problem& problem) {
+    if(!copies_input(t, problem))
+        return problem;
+    Problem p = problem;
+    const RepackArgs copy = repack_args(p, TensorName::in, t.elem_bytes, kMostPadding);
+    p.in.strides[0] = copy.group_bytes() / t.elem_bytes;
+    int64 step = p.groups() * p.in.strides[0];
+    for(int index = 2 + p.ndim; index != kChannels; --index) {
+        p.in.strides[index] = step;
+        step *= p.in.lengths[index];
+    }
+    p.in.strides[1] = step;
+    return p;
+}
+
 int64 partial_bytes(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args, int compute_units) {
     int64 bytes = sizeof(float);
     bool fits = true;

@@ -105,7 +105,7 @@ std::string check_vectors(const InstanceTraits& t, const Problem& p, const Addre
     const std::array<Role, 3> roles{{
         {"a-vector", "a-alignment", t.roles.a, t.row_vector > 1 ? 1 : t.a_vector, t.elem_bytes,
          t.tma && !t.copies_planes()},
-        {"b-vector", "b-alignment", t.roles.b, copies_weight(t, p) ? 1 : t.b_vector, t.elem_bytes, false},
+        {"b-vector", "b-alignment", t.roles.b, copies_weight(t, p) ? 1 : t.b_vector, t.elem_bytes, t.copies_input},
         {"c-vector", "c-alignment", t.roles.c, t.c_vector, t.written_bytes, false},
     }};
     std::string reason;

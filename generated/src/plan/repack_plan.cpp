@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ckgen/plan/plan.hpp"
 #include "ckgen/plan/problem_checks.hpp"
 
 namespace ckgen::conv {
@@ -42,14 +43,17 @@ WeightCopyArgs in_tiles(WeightCopyArgs args) {
 
 }  // namespace
 
-RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
+RepackArgs repack_args(const Problem& p, TensorName name, int elem_bytes, double padding) {
+    const Tensor& tensor = p.tensor(name);
     const int halves = elem_bytes / 2;  // of an element
     RepackArgs args{};
-    args.positions = p.gemm_k();
+    args.positions = p.images();
+    for(int d = 0; d < p.ndim; ++d)
+        args.positions *= tensor.lengths[3 + d];
     args.groups = static_cast<int32>(p.groups());
-    args.columns = static_cast<int32>(p.out_channels() * halves);
-    args.position_stride = p.out.position_stride(p.ndim) * halves;
-    args.group_stride = p.out.strides[0] * halves;
+    args.columns = static_cast<int32>(tensor.lengths[kChannels] * halves);
+    args.position_stride = tensor.position_stride(p.ndim) * halves;
+    args.group_stride = tensor.strides[0] * halves;
     args.source_bytes =
         ((args.positions - 1) * args.position_stride + (args.groups - 1) * args.group_stride + args.columns) * 2;
     const int lines = ceil_div(args.columns, kCopyLine) * kCopyLine;
@@ -58,8 +62,9 @@ RepackArgs repack_args(const Problem& p, int elem_bytes, double padding) {
     return args;
 }
 
-std::string place_copy(Workspace& workspace, const RepackArgs& copy) {
-    return place(workspace, workspace.out, "output", copy.group_bytes(), copy.groups, copy.positions);
+std::string place_copy(Workspace& workspace, TensorName name, const RepackArgs& copy) {
+    CopyPlace& target = name == TensorName::in ? workspace.in : workspace.out;
+    return place(workspace, target, word_of(name), copy.group_bytes(), copy.groups, copy.positions);
 }
 
 std::string check_weight_copy(const Problem& p, int vector) {

@@ -43,7 +43,13 @@ F32 = replace(TF32, dtype="f32", stages=4)
 F32_1D = replace(TF32_1D, dtype="f32", m_per_block=128, n_per_block=64, math_waves=4)
 F32_3D = replace(TF32_3D, dtype="f32", stages=5)
 F32_ALL = (F32, F32_1D, F32_3D)
-TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_ROWS_256, TMA_1D, TMA_3D, *TF32_ALL, *F32_ALL)
+# Of any C: weights are stored one by one.
+ANY_C = replace(TMA_SMALL, c_vector=1)
+ANY_C_TF32 = replace(TF32_SMALL, c_vector=1)
+ANY_C_1D = replace(TF32_1D, dtype="f32", m_per_block=64, n_per_block=64, math_waves=2, c_vector=1)
+ANY_C_3D = replace(TMA_3D, m_per_block=128, math_waves=4, stages=5, c_vector=1)
+ANY_C_ALL = (ANY_C, ANY_C_TF32, ANY_C_1D, ANY_C_3D)
+TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_ROWS_256, TMA_1D, TMA_3D, *TF32_ALL, *F32_ALL, *ANY_C_ALL)
 HALO_8 = Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",))
 HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, k_per_block=32, dtype="bf16")
 HALO_32 = replace(HALO_16, m_per_block=32, n_per_block=32, dtype="bf16_f32_bf16")
@@ -70,6 +76,15 @@ TMA_PROBLEMS = {
     "parts 1d": make_problem(groups=2, batch=2, k=40, c=8, filter=[5], input=[31], pad=2),
     "parts 3d": make_problem(batch=1, k=16, c=200, filter=[2, 1, 2], input=[3, 4, 5]),
     "3d": make_problem(batch=2, k=9, c=64, filter=[2, 2, 2], input=[5, 4, 6], stride=[1, 2, 1], pad=[0, 1, 1]),
+}
+ANY_C_PROBLEMS = {
+    "odd": make_problem(batch=3, k=37, c=27, filter=[3, 3], input=[9, 11], pad=1),
+    "groups": make_problem(groups=3, batch=2, k=7, c=5, filter=[3, 2], input=[8, 7], pad=1),
+    "more than a box": make_problem(batch=2, k=40, c=75, filter=[1, 2], input=[9, 9], stride=2, pad=1),
+    "pointwise": make_problem(batch=2, k=130, c=65, filter=[1, 1], input=[7, 5]),
+    "single": make_problem(batch=2, k=16, c=1, filter=[3, 3], input=[6, 6], dilation=2, pad=2),
+    "1d": make_problem(groups=2, batch=2, k=9, c=3, filter=[5], input=[31], pad=2),
+    "3d": make_problem(batch=2, k=9, c=12, filter=[2, 1, 2], input=[3, 4, 5]),
 }
 HALO_PROBLEMS = {
     "plain": {"batch": 2, "input": [9, 11], "pad": 1},
@@ -108,6 +123,29 @@ def test_wavelet_tma_is_right(library: Library, name: str, splits: tuple[int, ..
         for split_k in splits:
             library.configure_host(seed=turn * split_k)
             run_instance(library, instance.name, problem, split_k)
+
+
+@pytest.mark.parametrize("name", ANY_C_PROBLEMS)
+def test_inputs_whose_rows_tma_does_not_take_are_copied(library: Library, name: str) -> None:
+    """The copy is a part of the workspace; a channel behind each position makes no difference."""
+    problem = ANY_C_PROBLEMS[name]
+    instances = [instance for instance in ANY_C_ALL if instance.ndim == problem.ndim]
+    assert instances
+    for instance in instances:
+        units = -(-problem.c * instance.elem_bytes // 16) * 16 * problem.groups
+        size = library.workspace_size(instance.name, problem, split_k=1)
+        assert size >= units * problem.batch * np.prod(problem.input)
+        for split_k in (1, 3):
+            library.configure_host(seed=split_k)
+            run_instance(library, instance.name, problem, split_k)
+            run_instance(library, instance.name, problem, split_k, gap=1)
+
+
+def test_rows_of_tma_are_not_copied(library: Library) -> None:
+    whole = make_problem(batch=2, k=64, c=64, filter=[3, 3], input=[9, 9], pad=1)
+    assert library.workspace_size(ANY_C.name, whole, split_k=1) == 0
+    reason = library.unsupported_reason(TMA.name, ANY_C_PROBLEMS["odd"])
+    assert reason is not None and reason.startswith("[b-vector]")
 
 
 @pytest.mark.parametrize("name", HALO_PROBLEMS)

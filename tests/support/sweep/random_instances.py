@@ -202,9 +202,11 @@ def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) ->
         values["wave_ratio"] = [2, rng.choice((1, 2, 4, 6, 8))]
     if rng.random() < 0.5:
         values["stages"] = rng.randint(2, 12)
-    if kind.family in ("wavelet_tma", "stationary") and not LAYOUTS[values["layout"]].channels_last:
-        values["conv_spec"] = "Filter1x1Stride1Pad0"
-        if rng.random() < 0.5:
+    if kind.family in ("wavelet_tma", "stationary"):
+        planes = not LAYOUTS[values["layout"]].channels_last
+        if planes:
+            values["conv_spec"] = "Filter1x1Stride1Pad0"
+        if rng.random() < 0.5 and (planes or kind.operation == BWD_WEIGHT):
             values["vector"] = {"a": 1, "c": 1} if kind.operation == BWD_DATA else {"c": 1}
 
 

@@ -312,7 +312,7 @@ struct BwdWeightTmaRules {
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && ((D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && (c_vector == 8 || c_vector == 1))), "tma-vectors: A and B have units of 16 bytes; C is written in pairs, or with positions side by side in blocks of 8 or as single elements");
+    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || (D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && c_vector == 8)), "tma-vectors: A and B have units of 16 bytes; C is written as single elements, in pairs, or with positions side by side in blocks of 8");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong");

@@ -33,27 +33,37 @@ public:
             put_block(4 * first + i, acc + 4 * i);
     }
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
-        const int weight = columns_.weight(column_ + Map::column(id_, block));
         CKGEN_UNROLL
-        for(int half = 0; half < 2; ++half) {
-            const int row = row_ + Map::row(id_, block) + half;
-            if(row < args_.m && weight >= 0)
-                thread_.global_store(target_ + static_cast<int64>(row) * args_.n + weight,
-                                     rounded(row, weight, acc + 2 * half));
+        for(int first = 0; first < 2; first += together) {
+            const int weight = columns_.weight(column_ + Map::column(id_, block) + first);
+            CKGEN_UNROLL
+            for(int half = 0; half < 2; ++half) {
+                const int row = row_ + Map::row(id_, block) + half;
+                if(row < args_.m && weight >= 0)
+                    thread_.global_store(target_ + static_cast<int64>(row) * args_.n + weight,
+                                         rounded(row, weight, acc + 2 * half + first));
+            }
         }
     }
 
 private:
-    CKGEN_DEVICE Vec<Wei, 2> rounded(int row, int weight, const float* sums) const {
+    static constexpr int together = min_of(2, D::c_vector);  // neighbouring weights per store
+
+    CKGEN_DEVICE Vec<Wei, together> rounded(int row, int weight, const float* sums) const {
+        Vec<Wei, together> results;
         if constexpr(D::fused) {
             const int tap = weight / columns_.channels;
             const WeightPlace<D::Layout::ndim> at(args_, group_, row, tap, weight - tap * columns_.channels);
-            const FusedInputsOf<D, 2> inputs(thread_, args_.d, at);
-            return {Convert<Wei>::from(inputs.apply(args_.function, 0, sums[0])),
-                    Convert<Wei>::from(inputs.apply(args_.function, 1, sums[1]))};
+            const FusedInputsOf<D, together> inputs(thread_, args_.d, at);
+            CKGEN_UNROLL
+            for(int e = 0; e < together; ++e)
+                results[e] = Convert<Wei>::from(inputs.apply(args_.function, e, sums[e]));
         } else {
-            return {Convert<Wei>::from(sums[0]), Convert<Wei>::from(sums[1])};
+            CKGEN_UNROLL
+            for(int e = 0; e < together; ++e)
+                results[e] = Convert<Wei>::from(sums[e]);
         }
+        return results;
     }
 
     const platform::Thread& thread_;

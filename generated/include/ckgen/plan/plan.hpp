@@ -34,6 +34,7 @@ struct InstanceTraits {
     int row_vector = 1;             // backward data: a_vector where taps shift vectors of positions
     bool copies_weight = false;     // backward data: if its channels come first or do not fill vectors
     bool aligns_weight = false;     // backward data: and if tiles often read rows that do not begin at cache lines
+    bool copies_input = false;      // backward weight: if its rows do not begin at multiples of 16 bytes
     bool one_tap_tiles = false;     // backward data: no tile of GEMM-K has several taps
     int elem_bytes, written_bytes;  // per element that is read, and per element that is written
     int compute_bytes;              // per element of an operand in LDS
@@ -93,7 +94,7 @@ struct Plan {
     Workspace workspace;
     Args args{};  // without pointers
     // The copies that the workspace has a place for; without pointers.
-    RepackArgs copy{};
+    RepackArgs copy{}, in_copy{};  // of the output and of the input
     WeightCopyArgs weight_copy{};
 };
 

@@ -18,19 +18,23 @@ struct Workspace {
     // f32 partials of all splits, at the start; 0 with split_k 1. For persistent kernels also those of sums that are
     // cut into several.
     int64 partial_bytes = 0;
-    CopyPlace out, wei;  // the output with longer rows, and the weight
+    CopyPlace in, wei, out;  // the weight, and the others with longer rows
 
     int64 bytes() const {
         int64 end = partial_bytes;
-        for(const CopyPlace& copy : {out, wei})
+        for(const CopyPlace& copy : {in, wei, out})
             end = copy.bytes > 0 && copy.offset + copy.bytes > end ? copy.offset + copy.bytes : end;
         return end;
     }
+    const CopyPlace& of(TensorName name) const {
+        return name == TensorName::in ? in : name == TensorName::wei ? wei : out;
+    }
 };
 
-// Arguments of the copy of the output for TMA, which reads rows of a multiple of 16 bytes; without pointers. Rows are
-// padded to whole 128-byte lines if that adds at most `padding` times their bytes.
-RepackArgs repack_args(const Problem& problem, int elem_bytes, double padding);
+// Arguments of the copy of the input or of the output, whose positions are at one distance, for TMA, which reads rows of
+// a multiple of 16 bytes; without pointers. Rows are padded to whole 128-byte lines if that adds at most `padding` times
+// their bytes.
+RepackArgs repack_args(const Problem& problem, TensorName tensor, int elem_bytes, double padding);
 // Refuse a weight whose rows have too many elements for a copy with channels in whole vectors: what the following
 // functions take.
 std::string check_weight_copy(const Problem& problem, int vector);
@@ -51,7 +55,7 @@ uint32 weight_copy_blocks(const WeightCopyArgs& args);
 Problem with_copied_weight(Problem problem, const WeightCopyArgs& copy);
 
 // Place a copy after what the workspace has; refuse a copy of more than 2^42 bytes.
-std::string place_copy(Workspace& workspace, const RepackArgs& copy);
+std::string place_copy(Workspace& workspace, TensorName tensor, const RepackArgs& copy);
 std::string place_copy(Workspace& workspace, const WeightCopyArgs& copy);
 
 }  // namespace ckgen::conv

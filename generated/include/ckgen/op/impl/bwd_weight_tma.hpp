@@ -39,6 +39,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
         conv::BwdWeightTraits traits = TmaFamily::traits<D>();
         traits.persistent = true;
         traits.consumers = pipeline::tma_consumers<D>;
+        traits.copies_input = D::c_vector == 1 && D::Layout::channels_last;
         return traits;
     }
 
