@@ -18,6 +18,28 @@ static_assert(ck::is_same_v<ck::tuple_element_t<1, ck::Tuple<F32, NHWGC>>, ck::t
 static_assert(ck::Sequence<4, 5, 6>::At(ck::Number<2>{}) == 6 && ck::Sequence<>::Size() == 0);
 static_assert(sizeof(StreamConfig{nullptr, true, 0, 5, 50, false, 1}) > 0);
 
+// Largest, lowest and smallest normal number, infinity, and whether there is a NaN.
+template <class T>
+std::array<float, 5> limits() {
+    using Limits = ck::NumericLimits<T>;
+    const auto value = [](T x) { return ck::type_convert<float>(x); };
+    const float nan = value(Limits::QuietNaN());
+    return {value(Limits::Max()), value(Limits::Lowest()), value(Limits::Min()), value(Limits::Infinity()),
+            nan == nan ? 0.f : 1.f};
+}
+bool right_limits() {
+    constexpr float infinite = std::numeric_limits<float>::infinity();
+    constexpr ck::half_t constant = ck::NumericLimits<ck::half_t>::Max();
+    const auto f8 = limits<ck::f8_t>();  // no infinity: NaN
+    return constant == static_cast<ck::half_t>(65504.f) &&
+           limits<ck::half_t>() == std::array{65504.f, -65504.f, 0x1p-14f, infinite, 1.f} &&
+           limits<ck::bhalf_t>() == std::array{0x1.fep127f, -0x1.fep127f, 0x1p-126f, infinite, 1.f} &&
+           limits<float>() == std::array{0x1.fffffep127f, -0x1.fffffep127f, 0x1p-126f, infinite, 1.f} &&
+           std::array{f8[0], f8[1], f8[2], f8[4]} == std::array{448.f, -448.f, 0x1p-6f, 1.f} && f8[3] != f8[3] &&
+           limits<ck::bf8_t>() == std::array{57344.f, -57344.f, 0x1p-14f, infinite, 1.f} &&
+           ck::NumericLimits<std::int8_t>::Lowest() == -128;
+}
+
 template <class In, class Wei, class Out, class... Compute>
 std::size_t weight_operators() {
     using Op =
@@ -48,7 +70,7 @@ int main() {
               << ops.front()->GetTypeString() << '\n'
               << ops.front()->GetTypeIdHashCode() << '\n'
               << ck::type_convert<float>(ck::type_convert<ck::bhalf_t>(1.00390625f)) << '\n'
-              << rounds_int8();
+              << rounds_int8() << right_limits();
     for(const char* name : {"gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100"}) {
         setenv("CKGEN_HOST_DEVICE_NAME", name, 1);
         std::cout << ' ' << ck::is_xdl_supported() << ck::is_lds_direct_load_supported();
