@@ -206,6 +206,7 @@ def test_class_templates_of_rdna_multiply_with_its_instructions(
     [
         ("refused_operand", "ckgen applies PassThrough, UnaryConvert or Scale to the input and the output's gradient"),
         ("refused_d_layout", "a D tensor of backward weight has the layout of the weight, or one value per channel"),
+        ("refused_function", "a function takes (float&, float, float...) or (E&, float, D...)"),
         ("refused_type", "no data type of ckgen has these types of tensors and operands"),
         ("refused_merging", "at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC"),
     ],
