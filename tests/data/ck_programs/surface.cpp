@@ -2,6 +2,7 @@
 // operators of backward weight with D tensors.
 #include "ck/host_utility/device_prop.hpp"
 #include "ck/library/reference_tensor_operation/cpu/reference_conv_bwd_data.hpp"
+#include "ck/library/reference_tensor_operation/cpu/reference_conv_bwd_weight.hpp"
 #include "ck/library/tensor_operation_instance/gpu/convolution_backward_data.hpp"
 #include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_data_scale.hpp"
 #include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight.hpp"
@@ -40,6 +41,55 @@ bool right_limits() {
            ck::NumericLimits<std::int8_t>::Lowest() == -128;
 }
 
+// Takes the types of the tensors.
+struct Second {
+    void operator()(ck::half_t& e, const float&, const ck::half_t& d) const { e = d; }
+};
+
+// True if the references read a D tensor by its own strides: the result is D.
+bool reference_reads(const HostTensorDescriptor& d_descriptor) {
+    using Half = Tensor<ck::half_t>;
+    const HostTensorDescriptor images({2, 2, 3, 2, 4}), weights({2, 2, 3, 1, 1}), outputs({2, 2, 2, 2, 4});
+    const std::vector<ck::long_index_t> ones{1, 1}, zeros{0, 0};
+    Half d(d_descriptor);
+    ck::half_t next(0.f);
+    for(auto& value : d.mData)
+        value = ++next;
+    const auto is_d = [&](const Half& result) {
+        bool right = true;
+        result.ForEach([&](const Half& tensor, std::vector<std::size_t> at) {
+            const ck::half_t value = tensor(at);
+            for(std::size_t i = 0; i < at.size(); ++i)
+                at[i] = d.GetLengths()[i] == 1 ? 0 : at[i];
+            right = right && value == d(at);
+        });
+        return right;
+    };
+    namespace host = ck::tensor_operation::host;
+    Half in(images), wei(weights), out(outputs);
+    host::ReferenceConvBwdData<2, ck::half_t, ck::half_t, ck::half_t, Second, PassThrough, PassThrough, 0, 0, 1> data;
+    data.MakeInvoker().Run(data.MakeArgument(in, wei, out, ones, ones, zeros, zeros, Second{}, {}, {}, {}, {}, {d}));
+    // Here the weight has the lengths of the images above, and outputs have one position.
+    Half image(images), filter(images), gradient(HostTensorDescriptor({2, 2, 2, 1, 1}));
+    host::ReferenceConvBwdWeight<2, ck::half_t, ck::half_t, ck::half_t, PassThrough, Second, PassThrough, 0, 0, 1>
+        weight;
+    weight.MakeInvoker().Run(
+        weight.MakeArgument(image, filter, gradient, ones, ones, zeros, zeros, {}, Second{}, {}, {}, {}, {d}));
+    return is_d(in) && is_d(filter);
+}
+bool references_read_d() {
+    const bool right = reference_reads(HostTensorDescriptor({2, 2, 3, 2, 4})) &&
+                       reference_reads(HostTensorDescriptor({2, 2, 3, 2, 4}, {3, 48, 1, 24, 6})) &&
+                       reference_reads(HostTensorDescriptor({2, 1, 3, 1, 1})) &&
+                       reference_reads(HostTensorDescriptor({2, 1, 3, 1, 4}, {9, 70, 3, 80, 0}));
+    try {
+        reference_reads(HostTensorDescriptor({2, 2, 3, 2, 3}));
+    } catch(const std::invalid_argument&) {
+        return right;
+    }
+    return false;
+}
+
 template <class In, class Wei, class Out, class... Compute>
 std::size_t weight_operators() {
     using Op =
@@ -70,7 +120,7 @@ int main() {
               << ops.front()->GetTypeString() << '\n'
               << ops.front()->GetTypeIdHashCode() << '\n'
               << ck::type_convert<float>(ck::type_convert<ck::bhalf_t>(1.00390625f)) << '\n'
-              << rounds_int8() << right_limits();
+              << rounds_int8() << right_limits() << references_read_d();
     for(const char* name : {"gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100"}) {
         setenv("CKGEN_HOST_DEVICE_NAME", name, 1);
         std::cout << ' ' << ck::is_xdl_supported() << ck::is_lds_direct_load_supported();
