@@ -8,6 +8,7 @@
 #include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight.hpp"
 #include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight_bilinear.hpp"
 #include "ck/library/tensor_operation_instance/gpu/grouped_convolution_backward_weight_scale.hpp"
+#include "ck/library/utility/device_memory.hpp"
 #include "ck/tensor_operation/gpu/device/device_conv_fwd.hpp"
 #include "ck/utility/common_header.hpp"
 
@@ -90,6 +91,19 @@ bool references_read_d() {
     return false;
 }
 
+bool copies() {
+    const std::array<float, 3> values{1.f, 2.f, 3.f};
+    std::array<float, 3> back{};
+    DeviceMem memory(sizeof(values));
+    const bool done = hipSetDevice(0) == hipSuccess &&
+                      hipMemcpyAsync(memory.GetDeviceBuffer(), values.data(), sizeof(values), hipMemcpyHostToDevice,
+                                     nullptr) == hipSuccess &&
+                      hipMemcpyAsync(back.data(), memory.GetDeviceBuffer(), sizeof(values), hipMemcpyDeviceToHost,
+                                     nullptr) == hipSuccess &&
+                      hipStreamSynchronize(nullptr) == hipSuccess;
+    return done && back == values;
+}
+
 template <class In, class Wei, class Out, class... Compute>
 std::size_t weight_operators() {
     using Op =
@@ -120,7 +134,7 @@ int main() {
               << ops.front()->GetTypeString() << '\n'
               << ops.front()->GetTypeIdHashCode() << '\n'
               << ck::type_convert<float>(ck::type_convert<ck::bhalf_t>(1.00390625f)) << '\n'
-              << rounds_int8() << right_limits() << references_read_d();
+              << rounds_int8() << right_limits() << references_read_d() << copies();
     for(const char* name : {"gfx900", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100"}) {
         setenv("CKGEN_HOST_DEVICE_NAME", name, 1);
         std::cout << ' ' << ck::is_xdl_supported() << ck::is_lds_direct_load_supported();
