@@ -8,8 +8,11 @@ namespace ckgen {
 
 template <class T>
 T declared();  // for decltype only
+// f32 for each type of a pack. No alias: nvcc writes float in its place, and the pack is gone.
 template <class>
-using F32 = float;
+struct F32 {
+    using type = float;
+};
 
 template <class Function, class Values, class = void>
 inline constexpr bool kTakes = false;
@@ -21,7 +24,7 @@ inline constexpr bool kTakes<Function, Tuple<Values...>,
 template <class Function, class Result, class... Ds>
 struct TypedFunction {
     Function function;
-    CKGEN_HD void operator()(float& result, const float& sum, const F32<Ds>&... ds) const {
+    CKGEN_HD void operator()(float& result, const float& sum, const typename F32<Ds>::type&... ds) const {
         Result rounded{};
         function(rounded, sum, Convert<Ds>::from(ds)...);
         result = to_float(rounded);
@@ -46,7 +49,7 @@ template <class Function, class Result, class Ds>
 struct CalledFunctionBy;
 template <class Function, class Result, class... Ds>
 struct CalledFunctionBy<Function, Result, Tuple<Ds...>>
-    : CalledFunctionOf<kTakes<Function, Tuple<float&, float&, F32<Ds>&...>>, Function, Result, Ds...> {};
+    : CalledFunctionOf<kTakes<Function, Tuple<float&, float&, typename F32<Ds>::type&...>>, Function, Result, Ds...> {};
 template <class Function, class Result, class Ds>
 using CalledFunction = typename CalledFunctionBy<Function, Result, Ds>::type;
 
