@@ -41,6 +41,15 @@ def test_only_a_compat_tree_has_the_files_of_compat() -> None:
         assert f"{folder}grouped_convolution_backward_{name}.hpp" in added
 
 
+def test_the_page_lists_the_functions_of_hip() -> None:
+    stub = (ROOT / "templates/compat/no_hip/hip/hip_runtime.h").read_text(encoding="utf-8")
+    page = (ROOT / "docs/porting.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"has these functions of HIP's runtime(.*?)\. ", page, re.DOTALL)
+    assert set(re.findall(r"^(?:inline )?(?:hipError_t|const char\*) (hip\w+)\(", stub, re.MULTILINE)) == set(
+        re.findall(r"`(hip\w+)`", listed)
+    )
+
+
 def run(*command: str | Path) -> str:
     done = subprocess.run(
         [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -118,7 +127,7 @@ def test_lists_have_the_instances_of_a_type_or_are_empty(programs: Path) -> None
     assert lines[0] == "1 1 0 1 1 1"
     assert lines[1].startswith("DeviceGroupedConvBwdWeight_Xdl_CShuffle<256, 64, 64")
     assert lines[3] == "1.00781" or lines[3] == "1"
-    assert lines[4] == "1 00 10 11 11 11 00"  # matrix units and direct loads, by device
+    assert lines[4] == "1111 00 10 11 11 11 00"  # self-checks; matrix units and direct loads, by device
 
 
 @pytest.mark.compiles
@@ -206,6 +215,7 @@ def test_class_templates_of_rdna_multiply_with_its_instructions(
     [
         ("refused_operand", "ckgen applies PassThrough, UnaryConvert or Scale to the input and the output's gradient"),
         ("refused_d_layout", "a D tensor of backward weight has the layout of the weight, or one value per channel"),
+        ("refused_function", "a function takes (float&, float, float...) or (E&, float, D...)"),
         ("refused_type", "no data type of ckgen has these types of tensors and operands"),
         ("refused_merging", "at most 32 groups are merged, of a layout whose images hold them side by side, as NHWGC"),
     ],

@@ -5,6 +5,7 @@ outputs for TMA, and the number of checks per argument.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ def core_in(folder: Path, flags: Sequence[str]) -> ctypes.CDLL:
 def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     loaded = core_in(tmp_path_factory.mktemp("core"), CHECKED)
     loaded.reason.restype = ctypes.c_char_p
-    loaded.head_reason.restype = ctypes.c_char_p
+    loaded.head_reason.restype = loaded.strided_reason.restype = ctypes.c_char_p
     loaded.workspace.restype = loaded.head_workspace.restype = ctypes.c_int64
     return loaded
 
@@ -364,6 +365,18 @@ def test_dimensions_of_length_one_have_the_strides_of_packed_tensors(core: ctype
             assert found[place[axis]] == (packed[place[axis]] if sizes[axis] > 1 or not outer else outer), axis
             outer = packed[place[axis]] if sizes[axis] > 1 else outer
         assert found[place[axes[0]]] == 1
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("edges", [(5, 5), (1, 5), (5, 1), (1, 1)])
+def test_groups_may_be_outermost_in_memory(core: ctypes.CDLL, batch: int, edges: tuple[int, int]) -> None:
+    """The stride of a single image means nothing. Groups may not be nearer than their positions reach."""
+    problem, image = make_problem(groups=2, batch=batch, k=4, c=4, filter=(1, 1), input=edges), 4 * edges[0] * edges[1]
+    for group, images in itertools.product((batch * image, batch * image - 4), (0, 1000) if batch == 1 else (image,)):
+        given = CProblem.make(problem, LAYOUT, 1)
+        given.set_strides("in", (group, images, 1, 4 * edges[1], 4))
+        reason = core.strided_reason(ctypes.byref(given)).decode()
+        assert reason.startswith("[strides-layout] input") == (group < batch * image) == bool(reason), (group, images)
 
 
 def test_a_process_may_fork_while_kernels_run(core: ctypes.CDLL) -> None:

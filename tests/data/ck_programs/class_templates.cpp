@@ -9,7 +9,16 @@
 #define COMPUTE_TYPE half_t
 #endif
 
+#if !defined(RESULT_TYPE)
+#define RESULT_TYPE half_t
+#endif
+
 namespace ck::own {
+
+// A function of the program that takes the type of the result only.
+struct Converted {
+    __host__ __device__ void operator()(RESULT_TYPE& e, const float& c) const { e = type_convert<RESULT_TYPE>(c); }
+};
 
 // clang-format off: one kind of argument per line
 using Weight = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle<
@@ -19,7 +28,7 @@ using Weight = tensor_operation::device::DeviceGroupedConvBwdWeight_Xdl_CShuffle
     S<1, 4, 8, 2>, S<0, 3, 1, 2>, S<0, 2, 1, 3>, 2, 8, 4, true,
     1, 1, S<1, 16, 1, 4>, 8, COMPUTE_TYPE>;
 using Data = tensor_operation::device::DeviceGroupedConvBwdDataMultipleD_Xdl_CShuffle_v1<
-    2, NHWGK, GKYXC, Tuple<>, NHWGC, half_t, half_t, float, half_t, Tuple<>, half_t, PassThrough, PassThrough, PassThrough,
+    2, NHWGK, GKYXC, Tuple<>, NHWGC, half_t, half_t, float, half_t, Tuple<>, half_t, PassThrough, PassThrough, Converted,
     DataSpec::Default, true, true, 1, 64, 64, 64, 32, 8, 8, 32, 32, 2, 2,
     S<4, 16, 1>, S<1, 0, 2>, S<1, 0, 2>, 2, 8, 8, 1,
     S<4, 8, 1>, S<0, 2, 1>, S<0, 2, 1>, 1, 8, 8, 1,
@@ -36,7 +45,7 @@ using Dense = tensor_operation::device::DeviceConvNdBwdDataNwcKxcNwk_Xdl<
 int main() {
     using namespace ck::own;
     const bool weights = weight<Weight, Layouts<2, NHWGC, GKYXC, NHWGK>>(problem(), 2);
-    const bool inputs = grouped<Data>(problem());
+    const bool inputs = grouped<Data, Converted>(problem());
     const bool of_one_group = dense<Dense>({2, 1, 3, 8, 16, {3, 2}, {7, 6}, {2, 1}, {1, 2}, {1, 1}, {1, 0}});
     std::cout << "weight " << weights << ", grouped " << inputs << ", dense " << of_one_group << std::endl;
     return weights && inputs && of_one_group ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -84,7 +84,7 @@ bool data(const utils::conv::ConvParam& p, const char* name, const Run& run) {
 }
 
 // Runs a class of grouped backward data without D tensors.
-template <class Operator>
+template <class Operator, class Function = PassThrough>
 bool grouped(const utils::conv::ConvParam& p) {
     return data<NHWGC, GKYXC, NHWGK>(
         p, "grouped", [&](auto& in, auto& wei, auto& out, const auto& i, const auto& w, const auto& o) {
@@ -93,7 +93,7 @@ bool grouped(const utils::conv::ConvParam& p) {
                                               o.lengths, o.strides, w.lengths, w.strides, {}, {}, i.lengths, i.strides,
                                               spatial<2>(p.conv_filter_strides_), spatial<2>(p.conv_filter_dilations_),
                                               spatial<2>(p.input_left_pads_), spatial<2>(p.input_right_pads_),
-                                              PassThrough{}, PassThrough{}, PassThrough{});
+                                              PassThrough{}, PassThrough{}, Function{});
             if(!conv.IsSupportedArgument(argument))
                 return false;
             conv.MakeInvoker().Run(argument);

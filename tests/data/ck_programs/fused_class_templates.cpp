@@ -28,6 +28,13 @@ struct GatedSum {
         y = e + static_cast<float>(factor) * (d0 * d1);
     }
 };
+// Bilinear with the types of the tensors.
+struct HalfBilinear {
+    float alpha, beta;
+    __host__ __device__ void operator()(half_t& y, const float& e, const half_t& d0) const {
+        y = type_convert<half_t>(alpha * e + beta * type_convert<float>(d0));
+    }
+};
 // An operation that no factor of the sum can stand for.
 struct Square {
     template <class Y, class X>
@@ -57,7 +64,7 @@ using Bilinear2d = Half2d<Tuple<D_LAYOUT>, OPERAND_OP, Bilinear, PassThrough, 2>
 using Scaled2d = Half2d<Tuple<>, PassThrough, Scale, PassThrough, 1>;
 using Plain2d = Half2d<Tuple<>, PassThrough, PassThrough, PassThrough, 2>;
 using Operands2d = Half2d<Tuple<GKYXC>, Scale, Bilinear, Scale, 2>;
-using EightBits2d = Half2d<Tuple<GKYXC>, PassThrough, Bilinear, PassThrough, 8, bf8_t, f8_t>;
+using EightBits2d = Half2d<Tuple<GKYXC>, PassThrough, HalfBilinear, PassThrough, 8, bf8_t, f8_t>;
 using Pointwise3d = Fused<3, GNDHWC, GKZYXC, GNDHWK, Tuple<GKZYXC>, float, float, Tuple<float>, PassThrough, Bilinear,
                           PassThrough, WeightSpec::Filter1x1Stride1Pad0, 2>;
 using Gated2d = Fused<2, NHWGC, GKYXC, NHWGK, Tuple<GKYXC, GC>, bhalf_t, float, Tuple<float, bhalf_t>, PassThrough,
@@ -157,13 +164,13 @@ HostTensorDescriptor weight_like(const utils::conv::ConvParam& p) {
 // sums are exact in f32 and each result is rounded once.
 inline float scalar() { return 0.25f * static_cast<float>(between(-8, 8)); }
 
-template <class Operator, class Order, class T, class WeiData, class InOp, class OutOp>
+template <class Operator, class Order, class T, class WeiData, class Function = Bilinear, class InOp, class OutOp>
 bool bilinear(int channels, bool pointwise, const InOp& in_op, const OutOp& out_op, float factor) {
     const auto p = any_problem(Order::ndim, channels, pointwise);
     const float alpha = scalar(), beta = scalar();
     const OneD<WeiData> d(weight_like<typename Order::Wei>(p));
     return fused<Operator, Order, T, WeiData>(
-        p, between(1, 3), between(0, 1) == 1, in_op, Bilinear{alpha, beta}, out_op,
+        p, between(1, 3), between(0, 1) == 1, in_op, Function{alpha, beta}, out_op,
         [&](float sum, const auto& at) { return alpha * factor * sum + beta * number(d.values, at); }, d);
 }
 inline bool scaled() {
@@ -229,7 +236,8 @@ int main() {
     for(int i = 0; i < draws; ++i) {
         const float in = scalar(), out = scalar();
         right += bilinear<Bilinear2d, In2d, ck::half_t, ck::half_t>(2, false, OPERAND_OP{}, PassThrough{}, 1.f);
-        right += bilinear<EightBits2d, In2d, ck::half_t, ck::half_t>(8, false, PassThrough{}, PassThrough{}, 1.f);
+        right += bilinear<EightBits2d, In2d, ck::half_t, ck::half_t, HalfBilinear>(8, false, PassThrough{},
+                                                                                   PassThrough{}, 1.f);
         right += bilinear<Pointwise3d, In3d, float, float>(2, true, PassThrough{}, PassThrough{}, 1.f);
         right += bilinear<Operands2d, In2d, ck::half_t, ck::half_t>(2, false, Scale{in}, Scale{out}, in * out);
         right += scaled() + plain() + gated();

@@ -107,7 +107,10 @@ int main() {
     const bool v3_merged = weight<V3Merged, In2d>(seven, 2) && weight<V3Merged, In2d>(single, 1);
     const bool planes = weight<TwoStagePlanes, Layouts<2, NGCHW, GKYXC, NGKHW>>(seven, 2);
     const bool wmma = weight<WeightWmma, In3d>(in_3d, 1) && refuses_split_k<WeightWmma, In3d>(in_3d);
-    const bool dl = weight<WeightDl, In1d>(in_1d, 1) && refuses_split_k<WeightDl, In1d>(in_1d);
+    // The library may choose nothing but 1, although it would split the sum of so many images.
+    ck::utils::conv::ConvParam many_images = in_1d;
+    many_images.N_ = 128;
+    const bool dl = weight<WeightDl, In1d>(many_images, -1) && refuses_split_k<WeightDl, In1d>(in_1d);
     const bool data_wmma = grouped<DataWmma>(problem());
     // C and K are multiples of the vectors of 8.
     const ck::utils::conv::ConvParam unit(2, 2, 3, 24, 8, {1, 1}, {9, 8}, {1, 1}, {1, 1}, {0, 0}, {0, 0});

@@ -137,6 +137,16 @@ const char* reason(const ckgen_problem* problem, const int* tile) {
     return text.c_str();
 }
 
+// The same for a kernel that addresses by strides alone.
+const char* strided_reason(const ckgen_problem* problem) {
+    static std::string text;
+    conv::InstanceTraits traits{};
+    traits.order = conv::MemoryOrder::of<layout::NHWGC_GKYXC_NHWGK>(/*packed_output=*/false);
+    traits.ndim = 2;
+    text = conv::check_problem(traits, conv::with_unit_strides(problem_of(*problem), traits.order));
+    return text.c_str();
+}
+
 int64_t workspace(const ckgen_problem* problem, const int* tile) {
     const Kernel kernel = kernel_of(tile);
     const auto argument = make_argument(kernel, problem_of(*problem), {}, nullptr, nullptr, nullptr);

@@ -60,6 +60,11 @@ inline hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMe
         ck::platform::copy_to_device(to, on_host.data(), bytes);
     });
 }
+inline hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
+                                 hipStream_t stream = nullptr) {
+    const hipError_t status = hipStreamSynchronize(stream);
+    return status == hipSuccess ? hipMemcpy(to, from, bytes, kind) : status;
+}
 inline hipError_t hipMemset(void* memory, int value, std::size_t bytes) {
     const std::vector<unsigned char> values(bytes, static_cast<unsigned char>(value));
     return hipMemcpy(memory, values.data(), bytes, hipMemcpyHostToDevice);
@@ -67,6 +72,9 @@ inline hipError_t hipMemset(void* memory, int value, std::size_t bytes) {
 inline hipError_t hipMemsetAsync(void* memory, int value, std::size_t bytes, hipStream_t stream = nullptr) {
     const hipError_t status = hipStreamSynchronize(stream);
     return status == hipSuccess ? hipMemset(memory, value, bytes) : status;
+}
+inline hipError_t hipSetDevice(int device) {
+    return ck::no_hip::status_of(hipErrorInvalidValue, [&] { ck::platform::use_device(device); });
 }
 inline hipError_t hipGetLastError() { return hipSuccess; }
 inline const char* hipGetErrorString(hipError_t error) {

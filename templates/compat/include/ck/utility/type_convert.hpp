@@ -13,7 +13,7 @@ inline constexpr bool is_short_float =
     std::is_same_v<T, half_t> || std::is_same_v<T, bhalf_t> || std::is_same_v<T, f8_t> || std::is_same_v<T, bf8_t>;
 
 template <class Y, class X>
-Y type_convert(X x) {
+CKGEN_HD constexpr Y type_convert(X x) {
     if constexpr(std::is_same_v<X, Y>)
         return x;
     else if constexpr(is_short_float<X> && is_short_float<Y>)

@@ -6,7 +6,7 @@
 
 namespace ck::tensor_operation::host {
 
-// D tensors have the descriptor of the result.
+// D tensors have the lengths of the result, or 1, and strides of their own.
 template <index_t NDimSpatial, class In, class Wei, class Out, class InOperation, class WeiOperation,
           class OutOperation, index_t NumA = 0, index_t NumB = 0, index_t NumD = 0>
 struct ReferenceConvBwdData : device::BaseOperator {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -16,17 +17,20 @@
 #include "ck/library/utility/host_tensor.hpp"
 #include "ck/tensor_operation/gpu/device/device_base.hpp"
 #include "ck/tensor_operation/gpu/element/element_wise_operation.hpp"
+#include "ckgen/config/called_function.hpp"
 #include "ckgen/library/device_arch.hpp"
 
 namespace ck::tensor_operation::host::reference {
 
 using Positions = std::array<long_index_t, 3>;
+using Index = std::array<long_index_t, 6>;
 
 // Lengths and strides of a tensor; spatial dimensions that it lacks come first and have length 1.
 struct View {
-    std::array<long_index_t, 6> lengths{1, 1, 1, 1, 1, 1}, strides{};
+    Index lengths{1, 1, 1, 1, 1, 1}, strides{};
+    index_t ndim;
 
-    View(const HostTensorDescriptor& tensor, index_t ndim) {
+    View(const HostTensorDescriptor& tensor, index_t spatial) : ndim(spatial) {
         if(tensor.GetNumOfDimension() != static_cast<std::size_t>(ndim) + 3)
             throw std::runtime_error("reference convolution: a tensor has another number of dimensions");
         for(std::size_t i = 0; i < tensor.GetNumOfDimension(); ++i) {
@@ -46,7 +50,11 @@ struct View {
                 return -1;
         return (at[0] * lengths[4] + at[1]) * lengths[5] + at[2];
     }
-    // Calls work(offset in the tensor's memory) in the order groups, outer, positions, channels.
+    // The offset in the tensor's memory.
+    std::size_t offset(const Index& at) const {
+        return static_cast<std::size_t>(std::inner_product(at.begin(), at.end(), strides.begin(), long_index_t{0}));
+    }
+    // Calls work(index of an element) in the order groups, outer, positions, channels.
     template <class Work>
     void for_each(const Work& work) const {
         for(long_index_t g = 0; g < lengths[0]; ++g)
@@ -54,8 +62,7 @@ struct View {
                 for(long_index_t number = 0; number < positions(); ++number)
                     for(long_index_t c = 0; c < lengths[2]; ++c) {
                         const Positions p = position(number);
-                        work(static_cast<std::size_t>(g * strides[0] + outer * strides[1] + c * strides[2] +
-                                                      p[0] * strides[3] + p[1] * strides[4] + p[2] * strides[5]));
+                        work(Index{g, outer, c, p[0], p[1], p[2]});
                     }
     }
 };
@@ -82,9 +89,9 @@ struct Rows {
     template <class T, class Function>
     Rows(const Tensor<T>& tensor, index_t ndim, const Function& function) : Rows(View(tensor.mDesc, ndim)) {
         std::size_t next = 0;
-        view.for_each([&](std::size_t offset) {
+        view.for_each([&](const Index& at) {
             float& value = values[next++];
-            value = type_convert<float>(tensor.mData[offset]);
+            value = type_convert<float>(tensor.mData[view.offset(at)]);
             if constexpr(!is_identity<Function>)
                 function(value, float(value));
         });
@@ -105,15 +112,34 @@ T rounded(float value) {
         return type_convert<T>(value);
 }
 
+// A D tensor for a result: its own strides; a dimension of length 1 repeats one value.
+inline View repeated(const HostTensorDescriptor& d, const View& result) {
+    View view(d, result.ndim);
+    for(std::size_t i = 0; i < view.lengths.size(); ++i) {
+        if(view.lengths[i] != result.lengths[i] && view.lengths[i] != 1)
+            throw std::invalid_argument("reference convolution: a length of a D tensor is neither 1 nor the result's");
+        if(view.lengths[i] == 1)
+            view.strides[i] = 0;
+    }
+    return view;
+}
+
+template <std::size_t, class D>
+using ElementOf = D;
+
 // result = function(row values, D values...)
-template <class T, class Function, class D, std::size_t... I>
-void store(Tensor<T>& result, const Rows& rows, const Function& function, const D& d, std::index_sequence<I...>) {
+template <class T, class Function, class D, std::size_t Count, std::size_t... I>
+void store(Tensor<T>& result, const Rows& rows, const Function& function, const std::array<Tensor<D>, Count>& d,
+           std::index_sequence<I...>) {
+    const std::array<View, Count> views{repeated(d[I].mDesc, rows.view)...};
     std::size_t next = 0;
-    rows.view.for_each([&](std::size_t offset) {
+    rows.view.for_each([&](const Index& at) {
         float value = rows.values[next++];
-        if constexpr(!is_identity<Function>)
-            function(value, float(value), type_convert<float>(d[I].mData[offset])...);
-        result.mData[offset] = rounded<T>(value);
+        if constexpr(!is_identity<Function>) {
+            const CalledFunction<Function, T, Tuple<ElementOf<I, D>...>> called{function};
+            called(value, float(value), type_convert<float>(d[I].mData[views[I].offset(at)])...);
+        }
+        result.mData[rows.view.offset(at)] = rounded<T>(value);
     });
 }
 

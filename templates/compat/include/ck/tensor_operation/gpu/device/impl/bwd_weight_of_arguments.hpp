@@ -17,6 +17,8 @@ using Spec = ConvolutionBackwardWeightSpecialization;
 // refuse any split_k but 1.
 template <Spec Specialization, bool SplitK = true>
 struct Limits {
+    // -1 leaves the choice to the library.
+    static index_t split_k(index_t given) { return !SplitK && given == -1 ? 1 : given; }
 #if CKGEN_DEVICE_PASS
     static std::string reason(const BaseArgument*) { return {}; }
 #else
@@ -81,19 +83,21 @@ struct BwdWeight : of_arguments::Operator<InterfaceOf<LayoutTriple, Types, InOp,
     using Interface = InterfaceOf<LayoutTriple, Types, InOp, WeiOp, OutOp>;
     using Lengths = typename Interface::LongLengths;
     using Spatial = typename Interface::LongSpatial;
-
-    using Base::MakeArgument;
-    static auto
-    MakeArgument(const void* p_in, void* p_wei, const void* p_out, const typename Interface::Lengths& in_lengths,
-                 const typename Interface::Lengths& in_strides, const typename Interface::Lengths& wei_lengths,
-                 const typename Interface::Lengths& wei_strides, const typename Interface::Lengths& out_lengths,
-                 const typename Interface::Lengths& out_strides, const typename Interface::Spatial& strides,
-                 const typename Interface::Spatial& dilations, const typename Interface::Spatial& left_pads,
-                 const typename Interface::Spatial& right_pads, InOp in_op, WeiOp wei_op, OutOp out_op,
-                 index_t split_k) {
+    template <class Index>
+    using LengthsOf = std::array<Index, std::tuple_size_v<Lengths>>;
+    template <class Index>
+    using SpatialOf = std::array<Index, std::tuple_size_v<Spatial>>;
+    template <class Index = index_t>  // the default is for lists in braces
+    static auto MakeArgument(const void* p_in, void* p_wei, const void* p_out, const LengthsOf<Index>& in_lengths,
+                             const LengthsOf<Index>& in_strides, const LengthsOf<Index>& wei_lengths,
+                             const LengthsOf<Index>& wei_strides, const LengthsOf<Index>& out_lengths,
+                             const LengthsOf<Index>& out_strides, const SpatialOf<Index>& strides,
+                             const SpatialOf<Index>& dilations, const SpatialOf<Index>& left_pads,
+                             const SpatialOf<Index>& right_pads, InOp in_op, WeiOp wei_op, OutOp out_op,
+                             index_t split_k) {
         return typename Base::Argument(Base::planned().MakeArgumentPointer(
             p_in, p_wei, p_out, in_lengths, in_strides, wei_lengths, wei_strides, out_lengths, out_strides, strides,
-            dilations, left_pads, right_pads, in_op, wei_op, out_op, split_k));
+            dilations, left_pads, right_pads, in_op, wei_op, out_op, Restriction::split_k(split_k)));
     }
 
     using Interface::MakeArgumentPointer;
@@ -106,7 +110,7 @@ struct BwdWeight : of_arguments::Operator<InterfaceOf<LayoutTriple, Types, InOp,
                                                       WeiOp wei_op, OutOp out_op, index_t split_k) override {
         return Base::planned().MakeArgumentPointer(p_in, p_wei, p_out, in_lengths, in_strides, wei_lengths, wei_strides,
                                                    out_lengths, out_strides, strides, dilations, left_pads, right_pads,
-                                                   in_op, wei_op, out_op, split_k);
+                                                   in_op, wei_op, out_op, Restriction::split_k(split_k));
     }
 };
 
