@@ -190,7 +190,7 @@ float run_with(const PlannedKernel<Operation>& kernel, const typename Operation:
         start(kernel, plan, a.fusion, addresses_of(a), a.p_workspace_, tensors, config.stream_id_);
     };
     if(config.time_kernel_)
-        return platform::time_milliseconds(config.stream_id_, config.cold_niters_, config.nrepeat_, once);
+        return platform::time_milliseconds(config.stream_id_, config.cold_niters_, std::max(1, config.nrepeat_), once);
     once();
     return 0.f;
 }

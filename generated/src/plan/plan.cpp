@@ -9,17 +9,6 @@
 namespace ckgen::conv {
 namespace {
 
-// The axes of a tensor whose groups are separate in memory although its layout has them beside the channels.
-Axes by_groups(const Axes& axes, const Tensor& tensor, int ndim) {
-    const bool beside = channels_last(axes, ndim) && !groups_outermost(axes) && tensor.lengths[0] > 1;
-    const double images = static_cast<double>(tensor.lengths[1]) * static_cast<double>(tensor.strides[1]);
-    if(!beside || static_cast<double>(tensor.strides[0]) < images)
-        return axes;
-    Axes outermost = axes;
-    std::stable_partition(outermost.begin(), outermost.begin() + 3 + ndim, [](int axis) { return axis == 0; });
-    return outermost;
-}
-
 // The memory order of a problem for an instance. Kernels that address by strides alone take such tensors: CK's client
 // for f16 computed in bf8 and f8 (client_example/11) has them in layout NDHWGC.
 MemoryOrder order_of(const InstanceTraits& t, const Problem& p) {

@@ -127,11 +127,26 @@ std::string check_weight_strides(const Problem& p, const Axes& axes) {
 
 }  // namespace
 
+Axes by_groups(const Axes& axes, const Tensor& tensor, int ndim) {
+    if(!channels_last(axes, ndim) || groups_outermost(axes) || tensor.lengths[0] <= 1)
+        return axes;
+    double group = 0;  // elements over which the positions of a group reach
+    for(int index = 1; index < 3 + ndim; ++index)
+        if(index != kChannels && tensor.lengths[index] > 1)
+            group = std::max(group,
+                             static_cast<double>(tensor.lengths[index]) * static_cast<double>(tensor.strides[index]));
+    if(group == 0 || static_cast<double>(tensor.strides[0]) < group)
+        return axes;
+    Axes outermost = axes;
+    std::stable_partition(outermost.begin(), outermost.begin() + 3 + ndim, [](int axis) { return axis == 0; });
+    return outermost;
+}
+
 Problem with_unit_strides(Problem p, const MemoryOrder& order) {
     if(p.ndim < 1 || p.ndim > 3)
         return p;
-    set_unit_strides(p.in, order.in, 3 + p.ndim);
-    set_unit_strides(p.out, order.out, 3 + p.ndim);
+    set_unit_strides(p.in, by_groups(order.in, p.in, p.ndim), 3 + p.ndim);
+    set_unit_strides(p.out, by_groups(order.out, p.out, p.ndim), 3 + p.ndim);
     return p;
 }
 

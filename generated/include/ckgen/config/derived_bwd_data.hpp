@@ -2,6 +2,7 @@
 // Derived values of backward data in addition to the common ones: function, D tensors and kernel arguments.
 #pragma once
 
+#include "ckgen/config/called_function.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/config/optional_keys.hpp"
 #include "ckgen/tuple.hpp"
@@ -28,7 +29,8 @@ struct WithFunction : Base {
     static constexpr bool one_tap_tiles = pointwise || (row_vector > 1 && Base::b_vector > 1 && !kMergesGroups<Base>);
     static constexpr int d_tensors = Base::DsDataType::Size();
     static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
-    using KernelArgs = BwdDataKernelArgs<typename Base::Function, d_tensors>;
+    using Called = CalledFunction<typename Base::Function, typename Base::DataType::In, typename Base::DsDataType>;
+    using KernelArgs = BwdDataKernelArgs<Called, d_tensors>;
 };
 
 }  // namespace ckgen

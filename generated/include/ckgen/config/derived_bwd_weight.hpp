@@ -2,6 +2,7 @@
 // Derived values of backward weight in addition to the common ones: kernel arguments, and D tensors if there are any.
 #pragma once
 
+#include "ckgen/config/called_function.hpp"
 #include "ckgen/config/layout.hpp"
 #include "ckgen/tuple.hpp"
 
@@ -31,7 +32,8 @@ struct WithWeightFunction<Base, typename IfType<typename Base::Function>::type> 
     static constexpr bool fused = true;
     static constexpr int d_tensors = Base::DsDataType::Size();
     static_assert(Base::DsLayout::Size() == d_tensors, "a layout and a type for each D tensor");
-    using KernelArgs = BwdWeightKernelArgs<typename Base::Function, d_tensors>;
+    using Called = CalledFunction<typename Base::Function, typename Base::DataType::Wei, typename Base::DsDataType>;
+    using KernelArgs = BwdWeightKernelArgs<Called, d_tensors>;
 };
 
 }  // namespace ckgen

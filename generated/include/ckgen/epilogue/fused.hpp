@@ -60,7 +60,7 @@ using FusedInputsOf = FusedInputs<Width, typename D::DsDataType, typename D::DsL
 // rounded to f32 here becomes the same int8: rounding begins at 2^24. The thread that writes these elements has read
 // the same elements of D before, so that a D tensor may be the result itself.
 template <class D, class Result, int Width, class Sum>
-CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Function& function,
+CKGEN_DEVICE void write_fused(const platform::Thread& thread, const typename D::Called& function,
                               const FusedInputsOf<D, Width>& inputs, Result* target, const Sum (&sums)[Width]) {
     constexpr int width = min_of(Width, 16 / static_cast<int>(sizeof(Result)));
     CKGEN_UNROLL

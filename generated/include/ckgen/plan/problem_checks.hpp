@@ -33,6 +33,10 @@ std::string check_multiple(const char* rule, const char* what, int64 value, int 
 std::string check_strides_multiple(const char* rule, const char* what, const Tensor& tensor, int ndim, int vector);
 inline int64 address_of(const void* pointer) { return static_cast<int64>(reinterpret_cast<std::uintptr_t>(pointer)); }
 
+// The axes of a tensor, with the groups first if they are separate in memory although its layout has them beside the
+// channels.
+Axes by_groups(const Axes& axes, const Tensor& tensor, int ndim);
+
 // The problem in which every dimension of length 1 has the stride of the packed tensor. Callers may give any stride for
 // such a dimension, because no elements are that far apart, but checks and tensor maps look at all strides. The
 // dimension takes the stride of the next longer one outside it, so that positions stay as far apart as they are; if

@@ -60,7 +60,7 @@ typename D::KernelArgs fused_args(const Launch& launch) {
     typename D::KernelArgs args{};
     // Not decltype(launch.args): nvcc 13.0 then assigns to a copy.
     static_cast<typename Launch::Args&>(args) = launch.args;
-    args.function = typename D::Function{};
+    args.function = typename D::Called{typename D::Function{}};
     const std::vector<float>& scalars = launch.fusion.scalars;
     if(!scalars.empty())
         std::memcpy(static_cast<void*>(&args.function), scalars.data(), sizeof(args.function));

@@ -332,7 +332,7 @@ private:
 
     // Two results, rounded; without D tensors.
     CKGEN_DEVICE void round_to(uint32 (&result)[words], float first, float second) const {
-        const typename D::Function& function = args_.problem.function;
+        const typename D::Called& function = args_.problem.function;
         function(first, float{first});
         function(second, float{second});
         Vec<typename D::In, 2> pair;
