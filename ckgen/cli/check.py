@@ -63,7 +63,8 @@ def check_command(
     if not drifts:
         console.say(f"{out}: up to date, {files} files")
         return 0
-    _show(drifts, brief)
+    if len(drifts) < files or any(drift.kind != "missing" for drift in drifts):  # otherwise there is no tree
+        _show(drifts, brief)
     console.warn(f"{out}: {len(drifts)} of {files} files drifted; run{_where(selection)}: {selection.command.text}")
     return EXIT_FAILED
 
@@ -82,9 +83,7 @@ def _compare(selection: Selection, out: Path) -> tuple[tuple[Drift, ...], tuple[
 
 
 def _show(drifts: Sequence[Drift], brief: bool) -> None:
-    """Print the diffs and their causes; nothing for a tree that does not exist, all of whose files are missing."""
-    if all(drift.causes == ("not generated",) for drift in drifts):
-        return
+    """Print the diffs and their causes."""
     for drift in () if brief else drifts:
         console.show_diff(drift.diff)
     for drift in drifts:

@@ -301,6 +301,13 @@ def test_check_points_out_what_is_not_generated(ckgen: Ckgen, tmp_path: Path) ->
     assert json.loads(ckgen("check", "--json").out)["strays"] == ["src/stray.cpp"]
 
 
+def test_check_names_a_manifest_that_is_missing(ckgen: Ckgen, tmp_path: Path) -> None:
+    assert ckgen("generate").code == 0
+    (tmp_path / "generated/manifest.json").unlink()
+    said = ckgen("check")
+    assert said.code == 1 and said.out == "manifest.json: missing (not generated)\n"
+
+
 def test_check_of_no_tree_is_drift_in_one_line(ckgen: Ckgen) -> None:
     said = ckgen("check")
     assert said.code == 1
