@@ -35,13 +35,15 @@ def check_command(
 
     Without FILTER, --spec and --set, uses the command that the tree's manifest records, and searches the spec in the
     folder where that command ran. If they differ, prints a unified diff and the cause of each difference (spec,
-    template, command or a hand edit, else the tool, which now writes the file differently) and exits with 1. A file
-    that ckgen did not write only causes a warning.
+    template, command or a hand edit, else the tool, which now writes the file differently) and exits
+    with 1. A file that ckgen did not write only causes a warning. With --set or a FILTER, a tree of another set or
+    another FILTER differs too.
 
     \b
     Examples:
       ckgen check
       ckgen check --brief
+      ckgen check --set default
       ckgen check --out build/full --format sarif
     """
     from ckgen.cli.common.recorded import in_recorded_style, recorded
@@ -61,7 +63,7 @@ def check_command(
         return EXIT_FAILED if drifts else 0
     _point_out(strays)
     if not drifts:
-        console.say(f"{out}: up to date, {files} files")
+        console.say(f"{out}: up to date, {files} files of {_chosen(selection)}")
         return 0
     if len(drifts) < files or any(drift.kind != "missing" for drift in drifts):  # otherwise there is no tree
         _show(drifts, brief)
@@ -95,6 +97,12 @@ def _findings(out: Path, drifts: Sequence[Drift], strays: Sequence[str], selecti
     found = [Diagnostic(Place(str(out / d.path), 1, 1), "drift", d.summary, help_text) for d in drifts]
     message = "this file is not generated and is not in the library"
     return [*found, *(Diagnostic(Place(str(out / path), 1, 1), "stray", message, "", "warning") for path in strays)]
+
+
+def _chosen(selection: Selection) -> str:
+    """The set and the filters, so that a tree of fewer instances than expected does not pass unnoticed."""
+    filters = f", filter {' '.join(selection.filters)}" if selection.filters else ""
+    return f"set {selection.set_name}{filters}"
 
 
 def _where(selection: Selection) -> str:

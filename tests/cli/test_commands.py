@@ -308,6 +308,16 @@ def test_check_names_a_manifest_that_is_missing(ckgen: Ckgen, tmp_path: Path) ->
     assert said.code == 1 and said.out == "manifest.json: missing (not generated)\n"
 
 
+def test_check_says_which_instances_a_tree_holds(ckgen: Ckgen) -> None:
+    assert ckgen("generate", "dtype=f16", "ndim=2").code == 0
+    said = ckgen("check")
+    assert said.code == 0 and said.out.endswith(" files of set default, filter dtype=f16 ndim=2\n")
+    assert ckgen("check", "--set", "default").code == 1
+    assert ckgen("generate").code == 0
+    said = ckgen("check", "--set", "default")
+    assert said.code == 0 and said.out.endswith(" files of set default\n")
+
+
 def test_check_of_no_tree_is_drift_in_one_line(ckgen: Ckgen) -> None:
     said = ckgen("check")
     assert said.code == 1
