@@ -35,9 +35,8 @@ def check_command(
 
     Without FILTER, --spec and --set, uses the command that the tree's manifest records, and searches the spec in the
     folder where that command ran. If they differ, prints a unified diff and the cause of each difference (spec,
-    template, command or a hand edit, else the tool, which now writes the file differently) and exits
-    with 1. A file that ckgen did not write only causes a warning. With --set or a FILTER, a tree of another set or
-    another FILTER differs too.
+    template, command, a hand edit or line ends, else the tool, which now writes the file differently) and exits with 1.
+    A file that ckgen did not write only causes a warning. With --set, a tree of another set or FILTER differs too.
 
     \b
     Examples:
@@ -86,10 +85,14 @@ def _compare(selection: Selection, out: Path) -> tuple[tuple[Drift, ...], tuple[
 
 def _show(drifts: Sequence[Drift], brief: bool) -> None:
     """Print the diffs and their causes."""
+    from ckgen.generate.drift import LINE_ENDS
+
     for drift in () if brief else drifts:
         console.show_diff(drift.diff)
     for drift in drifts:
         console.say(drift.summary)
+    if any(LINE_ENDS in drift.causes for drift in drifts):
+        console.warn("git may have changed the line ends; `generated/** -text` in .gitattributes prevents that")
 
 
 def _findings(out: Path, drifts: Sequence[Drift], strays: Sequence[str], selection: Selection) -> list[Diagnostic]:

@@ -318,6 +318,23 @@ def test_check_says_which_instances_a_tree_holds(ckgen: Ckgen) -> None:
     assert said.code == 0 and said.out.endswith(" files of set default\n")
 
 
+def test_line_ends_that_git_changed_are_named_and_mended(ckgen: Ckgen, tmp_path: Path) -> None:
+    assert ckgen("generate").code == 0
+    before = ckgen("check").out
+    files = [tmp_path / "instances.yaml", *(path for path in (tmp_path / "generated").rglob("*") if path.is_file())]
+    for file in files:
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    said = ckgen("check", "--brief")
+    lines = said.out.splitlines()
+    assert said.code == 1 and len(lines) == len(files) - 1
+    assert all(line.endswith(": changed (line ends)") for line in lines)
+    assert ".gitattributes prevents that" in said.err
+    assert ckgen("check").out == said.out, "a diff of line ends shows nothing"
+    assert ckgen("generate").code == 0
+    said = ckgen("check")
+    assert (said.code, said.out) == (0, before)
+
+
 def test_check_of_no_tree_is_drift_in_one_line(ckgen: Ckgen) -> None:
     said = ckgen("check")
     assert said.code == 1

@@ -93,6 +93,12 @@ def test_the_workflow_refuses_a_tree_with_a_filter(tmp_path: Path, environment: 
     assert run(dict(steps_of(folder, "github"))["check"], folder, environment).returncode == 1
 
 
+def test_git_does_not_change_line_ends_of_a_new_project(tmp_path: Path, environment: dict[str, str]) -> None:
+    folder = project(tmp_path / "new", "bwd_weight")
+    done = run(f"git clone -q -c core.autocrlf=true {folder} clone && cd clone && ckgen check", tmp_path, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.compiles
 @pytest.mark.parametrize("template", chosen(TEMPLATES, ("bwd_weight", "bwd_data", "fusion")))  # docs/pytorch.md: torch
 def test_a_new_project_passes_its_workflow(template: str, tmp_path: Path, environment: dict[str, str]) -> None:
