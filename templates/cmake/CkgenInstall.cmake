@@ -1,5 +1,4 @@
 # Install rules: libraries, headers with the config.h and contents.h they were built with, and the package that find_package reads.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_ckgen_package "${CMAKE_INSTALL_LIBDIR}/cmake/ckgen_conv")
 get_property(_ckgen_libraries GLOBAL PROPERTY CKGEN_LIBRARIES_${CKGEN_LIBRARY_NAME})

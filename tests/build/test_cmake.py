@@ -20,11 +20,12 @@ from ckgen.cli.common.selection import load
 from ckgen.errors import one_of
 from ckgen.generate import writer
 from ckgen.generate.render import render_tree
+from ckgen.generate.style import Style
 from ckgen.hardware.archs import ARCHES
 from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
-from tests.support.trees import GENERIC, TMA, XDL, context
+from tests.support.trees import GENERIC, TMA, XDL, context, in_style
 
 pytestmark = pytest.mark.compiles
 
@@ -72,7 +73,8 @@ class Installed:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("cmake")
     writer.apply(render_tree(INSTANCES, context()), folder / "tree")
-    result = build(folder / "tree", "host", folder / "build", options={"CKGEN_BUILD_STATIC": "ON"})
+    options = {"CKGEN_BUILD_STATIC": "ON", "CMAKE_INSTALL_INCLUDEDIR": "headers/of"}  # not the default folder
+    result = build(folder / "tree", "host", folder / "build", options=options)
     assert result.library == folder / "build" / "libckgen_conv.so"
     cmake("--install", folder / "build", "--prefix", folder / "prefix")
     return Installed(folder / "tree", folder / "build", folder / "prefix")
@@ -91,6 +93,14 @@ def test_client_of_an_installed_library(installed: Installed, tmp_path: Path) ->
     check_client(tmp_path)
     assert output_of(tmp_path / "count_instances_static") == "host 2\n"
     assert (installed.prefix / "share/ckgen_conv/manifest.json").exists()
+    assert (installed.prefix / "headers/of/ckgen/c_api.h").exists()
+
+
+def test_ck_headers_are_found_in_another_include_folder(tmp_path: Path) -> None:
+    writer.apply(render_tree(INSTANCES, in_style(Style("ck", "ck"))), tmp_path / "tree")
+    cmake("-S", tmp_path / "tree", "-B", tmp_path / "build", "-DCMAKE_INSTALL_INCLUDEDIR=headers/of", *AS_BUILT)
+    (exported,) = (tmp_path / "build").rglob("ckgen_conv-targets.cmake")
+    assert "${_IMPORT_PREFIX}/headers/of/ckgen_no_hip" in exported.read_text(encoding="utf-8")
 
 
 def test_client_of_a_subdirectory(installed: Installed, tmp_path: Path) -> None:
