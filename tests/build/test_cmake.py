@@ -103,6 +103,22 @@ def test_ck_headers_are_found_in_another_include_folder(tmp_path: Path) -> None:
     assert "${_IMPORT_PREFIX}/headers/of/ckgen_no_hip" in exported.read_text(encoding="utf-8")
 
 
+def test_a_static_library_alone(installed: Installed, tmp_path: Path) -> None:
+    """BUILD_SHARED_LIBS is the default of both options; the build returns what it made, not an older library."""
+    folder = installed.tree.parent / "static"
+    for options, name in (
+        ({}, "libckgen_conv.so"),
+        ({"BUILD_SHARED_LIBS": "OFF"}, "libckgen_conv.a"),
+        ({}, "libckgen_conv.so"),
+        ({"CKGEN_BUILD_SHARED": "off", "CKGEN_BUILD_STATIC": "ON"}, "libckgen_conv.a"),
+    ):
+        assert build(installed.tree, "host", folder, options=options).library == folder / name
+    cmake("--install", folder, "--prefix", tmp_path / "prefix")
+    cmake("-S", CLIENT, "-B", tmp_path / "client", "-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    cmake("--build", tmp_path / "client")
+    check_client(tmp_path / "client")
+
+
 def test_client_of_a_subdirectory(installed: Installed, tmp_path: Path) -> None:
     places = (f"-DTREE={installed.tree}", f"-DBUILD={installed.tree.parent / 'subdirectory'}")
     cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=subdirectory", *places, *AS_BUILT)
