@@ -119,6 +119,39 @@ def test_a_static_library_alone(installed: Installed, tmp_path: Path) -> None:
     check_client(tmp_path / "client")
 
 
+LINKS = """\
+cmake_minimum_required(VERSION 3.20)
+project(client LANGUAGES {languages})
+{found}
+add_executable(client client.c)
+target_link_libraries(client PRIVATE {libraries})
+"""
+
+
+def configured(folder: Path, found: str, libraries: str, *options: str | Path, languages: str = "CXX C") -> str:
+    """Configure a project that links libraries, in a new folder. Return the message of an error, or nothing."""
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(LINKS.format(languages=languages, found=found, libraries=libraries))
+    shutil.copy(CLIENT / "count_instances.c", folder / "client.c")
+    assert TOOLS.cmake is not None
+    command = [*TOOLS.cmake, "-S", folder, "-B", folder / "build", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return " ".join(done.stderr.split()) if done.returncode else ""
+
+
+def test_two_libraries_are_not_linked_to_one_program(tmp_path: Path) -> None:
+    """The linker takes the C interface of either without a word. The operations of one library do fit together."""
+    both = (GENERIC, replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA))
+    writer.apply(render_tree(both, context()), tmp_path / "tree")
+    found = "".join(
+        f"set(CKGEN_LIBRARY_NAME {name})\nadd_subdirectory({tmp_path}/tree {name})\n" for name in ("one", "two")
+    )
+    said = configured(tmp_path / "refused", found, "one::ckgen_conv two::ckgen_conv", *AS_BUILT)
+    assert "CKGEN_ONE_LIBRARY_PER_TARGET" in said
+    operations = "one::grouped_conv_bwd_weight one::grouped_conv_bwd_data"
+    assert configured(tmp_path / "fits", found, operations, *AS_BUILT) == ""
+
+
 def test_client_of_a_subdirectory(installed: Installed, tmp_path: Path) -> None:
     places = (f"-DTREE={installed.tree}", f"-DBUILD={installed.tree.parent / 'subdirectory'}")
     cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=subdirectory", *places, *AS_BUILT)
