@@ -152,6 +152,18 @@ def test_two_libraries_are_not_linked_to_one_program(tmp_path: Path) -> None:
     assert configured(tmp_path / "fits", found, operations, *AS_BUILT) == ""
 
 
+def test_a_project_for_c_alone_is_told_what_it_needs(installed: Installed, tmp_path: Path) -> None:
+    inside = f"add_subdirectory({installed.tree} library)"
+    said = configured(tmp_path / "inside", inside, "ckgen_conv::ckgen_conv", languages="C")
+    assert "add CXX to project() of the enclosing project" in said
+    package, prefix = "find_package(ckgen_conv CONFIG REQUIRED)", f"-DCMAKE_PREFIX_PATH={installed.prefix}"
+    said = configured(tmp_path / "static", package, "ckgen_conv::ckgen_conv_static", prefix, languages="C")
+    assert "ckgen_conv::add_CXX_to_project_for_the_static_library" in said
+    assert configured(tmp_path / "shared", package, "ckgen_conv::ckgen_conv", prefix, languages="C") == ""
+    cmake("--build", tmp_path / "shared/build")
+    assert output_of(tmp_path / "shared/build/client") == "host 2\n"
+
+
 def test_client_of_a_subdirectory(installed: Installed, tmp_path: Path) -> None:
     places = (f"-DTREE={installed.tree}", f"-DBUILD={installed.tree.parent / 'subdirectory'}")
     cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=subdirectory", *places, *AS_BUILT)
