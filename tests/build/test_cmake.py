@@ -96,6 +96,13 @@ def test_client_of_an_installed_library(installed: Installed, tmp_path: Path) ->
     assert (installed.prefix / "headers/of/ckgen/c_api.h").exists()
 
 
+def test_a_build_is_not_a_package(installed: Installed, tmp_path: Path) -> None:
+    """find_package used to find the configuration of the package there, without the targets that it includes."""
+    place = f"-DCMAKE_PREFIX_PATH={installed.build_dir}"
+    said = cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=installed", place, code=1)
+    assert "Could not find a package configuration file" in " ".join(said.split())
+
+
 def test_ck_headers_are_found_in_another_include_folder(tmp_path: Path) -> None:
     writer.apply(render_tree(INSTANCES, in_style(Style("ck", "ck"))), tmp_path / "tree")
     cmake("-S", tmp_path / "tree", "-B", tmp_path / "build", "-DCMAKE_INSTALL_INCLUDEDIR=headers/of", *AS_BUILT)
