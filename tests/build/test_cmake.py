@@ -489,6 +489,8 @@ def test_an_architecture_that_no_instance_is_for_is_refused(tmp_path: Path, name
         cmake("-S", tmp_path / "tree", "-B", tmp_path / "no", *amd, f"-D{name}=gfx942;gfx908", code=1).split()
     )
     assert "no instance of this tree is for gfx908, only for gfx90a, gfx942, gfx950" in said
+    said = cmake("-S", tmp_path / "tree", "-B", tmp_path / "comma", *amd, f"-D{name}=gfx90a,gfx942", code=1)
+    assert 'GPU_TARGETS is "gfx90a,gfx942"; separate architectures by ;' in " ".join(said.split())
     cmake("-S", tmp_path / "tree", "-B", tmp_path / "yes", *amd, f"-D{name}=gfx942:xnack-;gfx90a")
     options = (tmp_path / "yes" / "CMakeCache.txt").read_text(encoding="utf-8")
     assert "GPU_TARGETS:STRING=gfx942:xnack-;gfx90a\n" in options
