@@ -27,6 +27,7 @@ from ckgen.generate.view_models import guard_of
 Platform = Literal["host", "amd", "nvidia"]
 
 NVIDIA_DEFAULT = ("sm_90a",)  # the default targets of templates/cmake/CkgenNvidia.cmake
+_CACHE = "CMakeCache.txt"
 _SHOWN_ERRORS = 5
 _SHOWN_WIDTH = 160  # characters per line that is not an error, such as a compiler's whole command
 _TAIL_LINES = 40
@@ -46,7 +47,7 @@ DEVICE_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """A built library (shared, or static if BUILD_SHARED_LIBS is off), and the last lines that the build printed."""
+    """A built library (shared, or static if CKGEN_BUILD_SHARED is off), and the last lines that the build printed."""
 
     library: Path
     seconds: float
@@ -158,16 +159,7 @@ def compile_device_only(
     folders = [f"-I{folder}" for folder in include]
     begin = time.perf_counter()
     output.parent.mkdir(parents=True, exist_ok=True)
-    arguments = (
-        f"--offload-arch={arch}",
-        *DEVICE_FLAGS,
-        *folders,
-        *extra,
-        "-c",
-        str(source),
-        "-o",
-        str(output),
-    )
+    arguments = (f"--offload-arch={arch}", *DEVICE_FLAGS, *folders, *extra, "-c", str(source), "-o", str(output))
     log = _run((*compiler, *arguments), None)
     return DeviceObject(output, arch, time.perf_counter() - begin, log)
 
@@ -188,7 +180,8 @@ def _configure_command(
         given["GPU_TARGETS"] = ";".join(archs)
     definitions = [f"-D{name}={value}" for name, value in (given | dict(options)).items()]
     # Options of an earlier run are removed from CMake's cache, so that only the options given now apply.
-    forget = ("-UCKGEN_*", "-UGPU_TARGETS", "-UCMAKE_CXX_COMPILER_LAUNCHER", "-UCMAKE_CUDA_COMPILER_LAUNCHER")
+    launchers = ("-UCMAKE_CXX_COMPILER_LAUNCHER", "-UCMAKE_CUDA_COMPILER_LAUNCHER")
+    forget = ("-UCKGEN_*", "-UGPU_TARGETS", "-UBUILD_SHARED_LIBS", *launchers)
     return ("-S", str(tree), "-B", str(build_dir), "-G", generator, *forget, *definitions)
 
 
@@ -203,16 +196,20 @@ def _compilers(platform: Platform, tools: Toolchain) -> dict[str, str]:
 
 def _forget_other_configuration(build_dir: Path, configure: Command) -> None:
     """Delete CMake's cache if it is for another tree, generator or compiler: CMake would refuse the folder."""
-    cache = build_dir / "CMakeCache.txt"
-    if not cache.exists():
-        return
-    entries = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
+    entries = _cached(build_dir)
     source, generator = configure[1], configure[5]
     compiler = next(word.partition("=")[2] for word in configure if word.startswith("-DCMAKE_CXX_COMPILER="))
     same_tree = entries.get("CMAKE_HOME_DIRECTORY") == str(Path(source).resolve())
     same_compiler = entries.get("CMAKE_CXX_COMPILER") == compiler.split(";")[0]
-    if not (same_tree and same_compiler and entries.get("CMAKE_GENERATOR") == generator):
-        cache.unlink()
+    if entries and not (same_tree and same_compiler and entries.get("CMAKE_GENERATOR") == generator):
+        (build_dir / _CACHE).unlink()
+
+
+def _cached(build_dir: Path) -> dict[str, str]:
+    """Return the entries of CMake's cache; none if there is no cache."""
+    cache = build_dir / _CACHE
+    text = cache.read_text(encoding="utf-8", errors="replace") if cache.exists() else ""
+    return dict(re.findall(r"^(\w+):\w+=(.*)$", text, re.MULTILINE))
 
 
 def _plain_words(cmake: Command) -> Command:
@@ -221,10 +218,12 @@ def _plain_words(cmake: Command) -> Command:
 
 
 def _library(build_dir: Path) -> Path:
-    for name in ("libckgen_conv.so", "libckgen_conv.a"):
-        if (build_dir / name).exists():
-            return build_dir / name
-    raise CkgenError((Diagnostic(None, "build", f"the build left no libckgen_conv in {build_dir}", ""),), 1)
+    """Return the library that the options of the build ask for: one of an earlier build may lie beside it."""
+    static = _cached(build_dir).get("CKGEN_BUILD_SHARED", "ON").upper() in ("OFF", "0", "NO", "N", "FALSE")
+    library = build_dir / f"libckgen_conv.{'a' if static else 'so'}"
+    if not library.exists():
+        raise CkgenError((Diagnostic(None, "build", f"the build left no {library.name} in {build_dir}", ""),), 1)
+    return library
 
 
 def _run(

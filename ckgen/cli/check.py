@@ -35,13 +35,14 @@ def check_command(
 
     Without FILTER, --spec and --set, uses the command that the tree's manifest records, and searches the spec in the
     folder where that command ran. If they differ, prints a unified diff and the cause of each difference (spec,
-    template, command or a hand edit, else the tool, which now writes the file differently) and exits with 1. A file
-    that ckgen did not write only causes a warning.
+    template, command, a hand edit or line ends, else the tool, which now writes the file differently) and exits with 1.
+    A file that ckgen did not write only causes a warning. With --set, a tree of another set or FILTER differs too.
 
     \b
     Examples:
       ckgen check
       ckgen check --brief
+      ckgen check --set default
       ckgen check --out build/full --format sarif
     """
     from ckgen.cli.common.recorded import in_recorded_style, recorded
@@ -61,9 +62,10 @@ def check_command(
         return EXIT_FAILED if drifts else 0
     _point_out(strays)
     if not drifts:
-        console.say(f"{out}: up to date, {files} files")
+        console.say(f"{out}: up to date, {files} files of {_chosen(selection)}")
         return 0
-    _show(drifts, brief)
+    if len(drifts) < files or any(drift.kind != "missing" for drift in drifts):  # otherwise there is no tree
+        _show(drifts, brief)
     console.warn(f"{out}: {len(drifts)} of {files} files drifted; run{_where(selection)}: {selection.command.text}")
     return EXIT_FAILED
 
@@ -82,13 +84,15 @@ def _compare(selection: Selection, out: Path) -> tuple[tuple[Drift, ...], tuple[
 
 
 def _show(drifts: Sequence[Drift], brief: bool) -> None:
-    """Print the diffs and their causes; nothing for a tree that does not exist, all of whose files are missing."""
-    if all(drift.causes == ("not generated",) for drift in drifts):
-        return
+    """Print the diffs and their causes."""
+    from ckgen.generate.drift import LINE_ENDS
+
     for drift in () if brief else drifts:
         console.show_diff(drift.diff)
     for drift in drifts:
         console.say(drift.summary)
+    if any(LINE_ENDS in drift.causes for drift in drifts):
+        console.warn("git may have changed the line ends; `generated/** -text` in .gitattributes prevents that")
 
 
 def _findings(out: Path, drifts: Sequence[Drift], strays: Sequence[str], selection: Selection) -> list[Diagnostic]:
@@ -96,6 +100,12 @@ def _findings(out: Path, drifts: Sequence[Drift], strays: Sequence[str], selecti
     found = [Diagnostic(Place(str(out / d.path), 1, 1), "drift", d.summary, help_text) for d in drifts]
     message = "this file is not generated and is not in the library"
     return [*found, *(Diagnostic(Place(str(out / path), 1, 1), "stray", message, "", "warning") for path in strays)]
+
+
+def _chosen(selection: Selection) -> str:
+    """The set and the filters, so that a tree of fewer instances than expected does not pass unnoticed."""
+    filters = f", filter {' '.join(selection.filters)}" if selection.filters else ""
+    return f"set {selection.set_name}{filters}"
 
 
 def _where(selection: Selection) -> str:

@@ -33,7 +33,7 @@ SERVICES = tuple(sorted(path.name for path in (STARTERS / CI).iterdir()))
 @click.option(
     "--ci",
     type=click.Choice(SERVICES),
-    help="Also write the workflow of a CI service, hooks for pre-commit, .gitignore, and generate the library.",
+    help="Also write the workflow of a CI service, hooks for pre-commit and files for git, and generate the library.",
 )
 @click.option("--force", is_flag=True, help="Replace existing files.")
 def init_command(folder: Path, template: str, ci: str | None, force: bool) -> int:

@@ -13,16 +13,18 @@ from typing import Literal
 from ckgen.generate.manifest import MANIFEST_NAME, Manifest, digest
 
 Kind = Literal["changed", "missing", "orphan"]
+LINE_ENDS = "line ends"
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
     """One file that `ckgen generate` would write, add or remove.
 
-    `causes` contains some of "spec", "template", "command" and "hand edit". It is "tool" if none of these changed, so
+    `causes` contains some of "spec", "template", "command" and "hand edit". It is "line ends" if the file equals the
+    generated one but for these; "tool" if none of these changed, so
     that another version of ckgen wrote the file; "not generated" if there is no manifest to compare with; "unfinished"
     if the manifest is that of an interrupted run; and empty if a file was deleted that would be written again
-    unchanged. `diff` leads from the file on disk to the generated text; only changed files have one.
+    unchanged. `diff` leads from the file on disk to the generated text; only files whose text changed have one.
     """
 
     path: str
@@ -41,6 +43,8 @@ def describe_drift(
 ) -> Drift:
     """The drift of one file; `expected` is None if the file should not exist, `actual` is None if it does not."""
     kind: Kind = "missing" if actual is None else "orphan" if expected is None else "changed"
+    if expected is not None and actual is not None and actual.replace(b"\r\n", b"\n") == expected.encode():
+        return Drift(path, kind, (LINE_ENDS,), "")
     causes = _causes(path, actual, previous, current)
     show = expected is not None and actual is not None and path != MANIFEST_NAME
     return Drift(path, kind, causes, _diff(path, actual or b"", expected or "") if show else "")

@@ -54,7 +54,7 @@ def load_context(
     functions: Sequence[Function] = (),
 ) -> RenderContext:
     """The context of this installation: its templates and tables."""
-    spec_sha256 = digest(spec_text.encode())
+    spec_sha256 = digest(spec_text.replace("\r\n", "\n").encode())  # the same for every checkout by git
     times = COEFFICIENTS.read_text(encoding="utf-8")
     return RenderContext(load_templates(templates_dir()), command, spec_sha256, sets, load_texts(), functions, times)
 

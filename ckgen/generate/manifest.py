@@ -201,7 +201,8 @@ def _command(data: Mapping[str, Any]) -> GenerateCommand | None:
 
 
 def load_manifest(tree: Path) -> Manifest | None:
-    """The manifest of a generated tree; None if there is none. Raises CkgenError if it is not a valid manifest."""
+    """The manifest of a generated tree; None if there is none. Raises CkgenError if it is not a valid manifest. Line
+    ends that git changed do not count as an edit."""
     text = _text(tree)
     return None if text is None else parse_manifest(text, str(tree / MANIFEST_NAME))
 
@@ -231,7 +232,7 @@ def listed_digests(text: str) -> dict[str, str]:
 def _text(tree: Path) -> str | None:
     path = tree / MANIFEST_NAME
     try:
-        return read_bounded(path, MAX_BYTES).decode()
+        return read_bounded(path, MAX_BYTES).replace(b"\r\n", b"\n").decode()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:

@@ -21,7 +21,8 @@ class Prepared:
         self.split_k, self.workspace_bytes = split_k, workspace_bytes
 
     def __call__(self, in_: int, wei: int, out: int, workspace: int, stream: int) -> None:
-        """Start the run on these addresses and this stream. Raise LibraryError if that fails."""
+        """Start the run on these addresses and this stream. Raise UnsupportedProblem for tensors that the instance does
+        not support, LibraryError if the run fails otherwise."""
         status = self._start(self._handle, in_, wei, out, workspace, stream)
         if status:
             expect(self._api, self._name, status)

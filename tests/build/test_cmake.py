@@ -20,11 +20,12 @@ from ckgen.cli.common.selection import load
 from ckgen.errors import one_of
 from ckgen.generate import writer
 from ckgen.generate.render import render_tree
+from ckgen.generate.style import Style
 from ckgen.hardware.archs import ARCHES
 from ckgen.instance.filters import filtered
 from ckgen.library.library import Library
 from ckgen.operations.operation import BWD_DATA
-from tests.support.trees import GENERIC, TMA, XDL, context
+from tests.support.trees import GENERIC, TMA, XDL, context, in_style
 
 pytestmark = pytest.mark.compiles
 
@@ -72,7 +73,8 @@ class Installed:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("cmake")
     writer.apply(render_tree(INSTANCES, context()), folder / "tree")
-    result = build(folder / "tree", "host", folder / "build", options={"CKGEN_BUILD_STATIC": "ON"})
+    options = {"CKGEN_BUILD_STATIC": "ON", "CMAKE_INSTALL_INCLUDEDIR": "headers/of"}  # not the default folder
+    result = build(folder / "tree", "host", folder / "build", options=options)
     assert result.library == folder / "build" / "libckgen_conv.so"
     cmake("--install", folder / "build", "--prefix", folder / "prefix")
     return Installed(folder / "tree", folder / "build", folder / "prefix")
@@ -91,6 +93,82 @@ def test_client_of_an_installed_library(installed: Installed, tmp_path: Path) ->
     check_client(tmp_path)
     assert output_of(tmp_path / "count_instances_static") == "host 2\n"
     assert (installed.prefix / "share/ckgen_conv/manifest.json").exists()
+    assert (installed.prefix / "headers/of/ckgen/c_api.h").exists()
+
+
+def test_a_build_is_not_a_package(installed: Installed, tmp_path: Path) -> None:
+    """find_package used to find the configuration of the package there, without the targets that it includes."""
+    place = f"-DCMAKE_PREFIX_PATH={installed.build_dir}"
+    said = cmake("-S", CLIENT, "-B", tmp_path, "-DUSE=installed", place, code=1)
+    assert "Could not find a package configuration file" in " ".join(said.split())
+
+
+def test_ck_headers_are_found_in_another_include_folder(tmp_path: Path) -> None:
+    writer.apply(render_tree(INSTANCES, in_style(Style("ck", "ck"))), tmp_path / "tree")
+    cmake("-S", tmp_path / "tree", "-B", tmp_path / "build", "-DCMAKE_INSTALL_INCLUDEDIR=headers/of", *AS_BUILT)
+    (exported,) = (tmp_path / "build").rglob("ckgen_conv-targets.cmake")
+    assert "${_IMPORT_PREFIX}/headers/of/ckgen_no_hip" in exported.read_text(encoding="utf-8")
+
+
+def test_a_static_library_alone(installed: Installed, tmp_path: Path) -> None:
+    """BUILD_SHARED_LIBS is the default of both options; the build returns what it made, not an older library."""
+    folder = installed.tree.parent / "static"
+    for options, name in (
+        ({}, "libckgen_conv.so"),
+        ({"BUILD_SHARED_LIBS": "OFF"}, "libckgen_conv.a"),
+        ({}, "libckgen_conv.so"),
+        ({"CKGEN_BUILD_SHARED": "off", "CKGEN_BUILD_STATIC": "ON"}, "libckgen_conv.a"),
+    ):
+        assert build(installed.tree, "host", folder, options=options).library == folder / name
+    cmake("--install", folder, "--prefix", tmp_path / "prefix")
+    cmake("-S", CLIENT, "-B", tmp_path / "client", "-DUSE=installed", f"-DCMAKE_PREFIX_PATH={tmp_path}/prefix")
+    cmake("--build", tmp_path / "client")
+    check_client(tmp_path / "client")
+
+
+LINKS = """\
+cmake_minimum_required(VERSION 3.20)
+project(client LANGUAGES {languages})
+{found}
+add_executable(client client.c)
+target_link_libraries(client PRIVATE {libraries})
+"""
+
+
+def configured(folder: Path, found: str, libraries: str, *options: str | Path, languages: str = "CXX C") -> str:
+    """Configure a project that links libraries, in a new folder. Return the message of an error, or nothing."""
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(LINKS.format(languages=languages, found=found, libraries=libraries))
+    shutil.copy(CLIENT / "count_instances.c", folder / "client.c")
+    assert TOOLS.cmake is not None
+    command = [*TOOLS.cmake, "-S", folder, "-B", folder / "build", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return " ".join(done.stderr.split()) if done.returncode else ""
+
+
+def test_two_libraries_are_not_linked_to_one_program(tmp_path: Path) -> None:
+    """The linker takes the C interface of either without a word. The operations of one library do fit together."""
+    both = (GENERIC, replace(GENERIC, layout="NHWGK/GKYXC/NHWGC", dtype="f16", k_per_block=32, operation=BWD_DATA))
+    writer.apply(render_tree(both, context()), tmp_path / "tree")
+    found = "".join(
+        f"set(CKGEN_LIBRARY_NAME {name})\nadd_subdirectory({tmp_path}/tree {name})\n" for name in ("one", "two")
+    )
+    said = configured(tmp_path / "refused", found, "one::ckgen_conv two::ckgen_conv", *AS_BUILT)
+    assert "CKGEN_ONE_LIBRARY_PER_TARGET" in said
+    operations = "one::grouped_conv_bwd_weight one::grouped_conv_bwd_data"
+    assert configured(tmp_path / "fits", found, operations, *AS_BUILT) == ""
+
+
+def test_a_project_for_c_alone_is_told_what_it_needs(installed: Installed, tmp_path: Path) -> None:
+    inside = f"add_subdirectory({installed.tree} library)"
+    said = configured(tmp_path / "inside", inside, "ckgen_conv::ckgen_conv", languages="C")
+    assert "add CXX to project() of the enclosing project" in said
+    package, prefix = "find_package(ckgen_conv CONFIG REQUIRED)", f"-DCMAKE_PREFIX_PATH={installed.prefix}"
+    said = configured(tmp_path / "static", package, "ckgen_conv::ckgen_conv_static", prefix, languages="C")
+    assert "ckgen_conv::add_CXX_to_project_for_the_static_library" in said
+    assert configured(tmp_path / "shared", package, "ckgen_conv::ckgen_conv", prefix, languages="C") == ""
+    cmake("--build", tmp_path / "shared/build")
+    assert output_of(tmp_path / "shared/build/client") == "host 2\n"
 
 
 def test_client_of_a_subdirectory(installed: Installed, tmp_path: Path) -> None:
@@ -411,6 +489,8 @@ def test_an_architecture_that_no_instance_is_for_is_refused(tmp_path: Path, name
         cmake("-S", tmp_path / "tree", "-B", tmp_path / "no", *amd, f"-D{name}=gfx942;gfx908", code=1).split()
     )
     assert "no instance of this tree is for gfx908, only for gfx90a, gfx942, gfx950" in said
+    said = cmake("-S", tmp_path / "tree", "-B", tmp_path / "comma", *amd, f"-D{name}=gfx90a,gfx942", code=1)
+    assert 'GPU_TARGETS is "gfx90a,gfx942"; separate architectures by ;' in " ".join(said.split())
     cmake("-S", tmp_path / "tree", "-B", tmp_path / "yes", *amd, f"-D{name}=gfx942:xnack-;gfx90a")
     options = (tmp_path / "yes" / "CMakeCache.txt").read_text(encoding="utf-8")
     assert "GPU_TARGETS:STRING=gfx942:xnack-;gfx90a\n" in options

@@ -301,6 +301,40 @@ def test_check_points_out_what_is_not_generated(ckgen: Ckgen, tmp_path: Path) ->
     assert json.loads(ckgen("check", "--json").out)["strays"] == ["src/stray.cpp"]
 
 
+def test_check_names_a_manifest_that_is_missing(ckgen: Ckgen, tmp_path: Path) -> None:
+    assert ckgen("generate").code == 0
+    (tmp_path / "generated/manifest.json").unlink()
+    said = ckgen("check")
+    assert said.code == 1 and said.out == "manifest.json: missing (not generated)\n"
+
+
+def test_check_says_which_instances_a_tree_holds(ckgen: Ckgen) -> None:
+    assert ckgen("generate", "dtype=f16", "ndim=2").code == 0
+    said = ckgen("check")
+    assert said.code == 0 and said.out.endswith(" files of set default, filter dtype=f16 ndim=2\n")
+    assert ckgen("check", "--set", "default").code == 1
+    assert ckgen("generate").code == 0
+    said = ckgen("check", "--set", "default")
+    assert said.code == 0 and said.out.endswith(" files of set default\n")
+
+
+def test_line_ends_that_git_changed_are_named_and_mended(ckgen: Ckgen, tmp_path: Path) -> None:
+    assert ckgen("generate").code == 0
+    before = ckgen("check").out
+    files = [tmp_path / "instances.yaml", *(path for path in (tmp_path / "generated").rglob("*") if path.is_file())]
+    for file in files:
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    said = ckgen("check", "--brief")
+    lines = said.out.splitlines()
+    assert said.code == 1 and len(lines) == len(files) - 1
+    assert all(line.endswith(": changed (line ends)") for line in lines)
+    assert ".gitattributes prevents that" in said.err
+    assert ckgen("check").out == said.out, "a diff of line ends shows nothing"
+    assert ckgen("generate").code == 0
+    said = ckgen("check")
+    assert (said.code, said.out) == (0, before)
+
+
 def test_check_of_no_tree_is_drift_in_one_line(ckgen: Ckgen) -> None:
     said = ckgen("check")
     assert said.code == 1

@@ -86,6 +86,19 @@ def test_a_new_project_is_valid_and_up_to_date(
     assert ignored.stdout == "build/x\n"
 
 
+def test_the_workflow_refuses_a_tree_with_a_filter(tmp_path: Path, environment: dict[str, str]) -> None:
+    folder = project(tmp_path / "new", "bwd_weight")
+    assert run("ckgen generate dtype=f16", folder, environment).returncode == 0
+    assert run("ckgen check", folder, environment).returncode == 0
+    assert run(dict(steps_of(folder, "github"))["check"], folder, environment).returncode == 1
+
+
+def test_git_does_not_change_line_ends_of_a_new_project(tmp_path: Path, environment: dict[str, str]) -> None:
+    folder = project(tmp_path / "new", "bwd_weight")
+    done = run(f"git clone -q -c core.autocrlf=true {folder} clone && cd clone && ckgen check", tmp_path, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.compiles
 @pytest.mark.parametrize("template", chosen(TEMPLATES, ("bwd_weight", "bwd_data", "fusion")))  # docs/pytorch.md: torch
 def test_a_new_project_passes_its_workflow(template: str, tmp_path: Path, environment: dict[str, str]) -> None:
@@ -212,6 +225,10 @@ def test_the_action_checks_a_project(tmp_path: Path, environment: dict[str, str]
     folder = project(tmp_path / "repository/new", "bwd_weight")
     assert action(folder.parent, environment, folder="new") == [("sarif", 0, ""), ("validate", 0, ""), ("check", 0, "")]
     assert not (folder / "x.sarif").exists()
+    assert run("ckgen generate dtype=f16", folder, environment).returncode == 0
+    assert action(folder, environment)[-1][:2] == ("check", 1)
+    assert action(folder, environment, set="")[-1][:2] == ("check", 0)
+    assert run("ckgen generate", folder, environment).returncode == 0
     spoiled(folder, "tree")
     name, code, said = action(folder, environment)[-1]
     assert (name, code) == ("check", 1)

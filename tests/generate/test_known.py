@@ -113,7 +113,7 @@ def test_a_second_run_renders_nothing_and_touches_nothing(project: Project) -> N
     assert said == f"generated: 2 instances, {count} files: written 0, unchanged {count}, removed 0"
     assert stamps(project.out) == before
     assert project.run("generate", "--dry-run") == (0, said.replace("written", "would be written"), HIT)
-    assert project.run("check") == (0, f"generated: up to date, {count} files", HIT)
+    assert project.run("check") == (0, f"generated: up to date, {count} files of set default", HIT)
     assert stamps(project.out) == before
 
 

@@ -31,6 +31,7 @@ NEEDED = (
     "ckgen/report/templates/page.html.j2",
     "ckgen/cli/starters/torch/train.py",
     "ckgen/cli/starters/every/dot-gitignore",
+    "ckgen/cli/starters/every/dot-gitattributes",
     "ckgen/cli/starters/ci/github/dot-github/workflows/ckgen.yml",
     "ckgen/py.typed",
 )

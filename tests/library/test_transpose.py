@@ -62,3 +62,16 @@ def test_wrong_arguments_are_refused(quick_library: Library, rule: str, change: 
     found = transpose(quick_library, given["source"], target[given["offset"] :], given["shape"], given["size"])
     assert found == 2 and quick_library._api.ckgen_last_error().decode().startswith(f"[{rule}] ")
     assert not target.any()
+
+
+@pytest.mark.parametrize("shift", [0, 8, -8, 24, -24])
+def test_images_that_overlap_are_refused(quick_library: Library, shift: int) -> None:
+    """Images in place were written over before they were read. Images side by side are right."""
+    memory = aligned(3 * 32, np.uint16)
+    memory[:] = np.arange(memory.size)
+    before, source, target = memory.copy(), memory[32:], memory[32 + shift :]
+    assert transpose(quick_library, source, target, (1, 4, 8), 2) == 2
+    assert quick_library._api.ckgen_last_error().decode().startswith("[overlap] ")
+    np.testing.assert_array_equal(memory, before)
+    for begin in (0, 64):
+        assert transpose(quick_library, source, memory[begin:], (1, 4, 8), 2) == 0
