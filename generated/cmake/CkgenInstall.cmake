@@ -1,6 +1,5 @@
 # Copied by ckgen from templates/cmake/CkgenInstall.cmake. Do not edit; run: ckgen generate
 # Install rules: libraries, headers with the config.h and contents.h they were built with, and the package that find_package reads.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_ckgen_package "${CMAKE_INSTALL_LIBDIR}/cmake/ckgen_conv")
 get_property(_ckgen_libraries GLOBAL PROPERTY CKGEN_LIBRARIES_${CKGEN_LIBRARY_NAME})
@@ -14,10 +13,11 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/ckgen/config.h" "${CMAKE_CURR
 install(FILES manifest.json DESTINATION "${CMAKE_INSTALL_DATADIR}/ckgen_conv")
 install(EXPORT ckgen_conv-targets NAMESPACE ckgen_conv:: DESTINATION "${_ckgen_package}")
 
+# The package is for an installed library: in this folder find_package does not find it.
+set(_ckgen_config "${CMAKE_CURRENT_BINARY_DIR}/to_install")
 configure_package_config_file(cmake/ckgen_conv-config.cmake.in
-    "${CMAKE_CURRENT_BINARY_DIR}/ckgen_conv-config.cmake" INSTALL_DESTINATION "${_ckgen_package}")
-write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/ckgen_conv-config-version.cmake"
+    "${_ckgen_config}/ckgen_conv-config.cmake" INSTALL_DESTINATION "${_ckgen_package}")
+write_basic_package_version_file("${_ckgen_config}/ckgen_conv-config-version.cmake"
     COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/ckgen_conv-config.cmake"
-    "${CMAKE_CURRENT_BINARY_DIR}/ckgen_conv-config-version.cmake" cmake/CkgenInstanceLibrary.cmake
-    DESTINATION "${_ckgen_package}")
+install(FILES "${_ckgen_config}/ckgen_conv-config.cmake" "${_ckgen_config}/ckgen_conv-config-version.cmake"
+    cmake/CkgenInstanceLibrary.cmake DESTINATION "${_ckgen_package}")

@@ -1,5 +1,6 @@
 # Copied by ckgen from templates/cmake/CkgenTargets.cmake. Do not edit; run: ckgen generate
 # Targets of the library: object libraries that are compiled once, and shared and static libraries made of them.
+include(GNUInstallDirs)
 set(CKGEN_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined)
 
 # All other targets take include folders and link requirements from this one. Its config.h fixes the platform, so that
@@ -32,10 +33,13 @@ function(ckgen_configure_headers)
     add_library(${headers} INTERFACE)
     add_library(${CKGEN_LIBRARY_NAME}::headers ALIAS ${headers})
     set_target_properties(${headers} PROPERTIES EXPORT_NAME headers)
+    # Two libraries have the same C symbols and header paths: CMake refuses a target that links both.
+    set_target_properties(${headers} PROPERTIES COMPATIBLE_INTERFACE_STRING CKGEN_ONE_LIBRARY_PER_TARGET
+        INTERFACE_CKGEN_ONE_LIBRARY_PER_TARGET ${CKGEN_LIBRARY_NAME})
     target_compile_features(${headers} INTERFACE cxx_std_17)
     target_include_directories(${headers} INTERFACE
         "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${config}>"
-        "$<INSTALL_INTERFACE:include>")
+        "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
     if(CKGEN_PLATFORM STREQUAL "host")
         target_link_libraries(${headers} INTERFACE Threads::Threads)
     elseif(CKGEN_PLATFORM STREQUAL "nvidia")

@@ -18,8 +18,8 @@ RULES: tuple[Rule, ...] = (
             " and (c_vector == 1 or (channels_last and c_vector == 2) or (not channels_last and c_vector == 8))"
         ),
         sentence=(
-            "A and B have units of 16 bytes; C is written as single elements, in pairs, or with positions side by side in"
-            " blocks of 8"
+            "A and B have units of 16 bytes; C is written as single elements, in pairs, or with positions side by side"
+            " in blocks of 8"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help="leave `vector` out, or give it a c of 1 for any C",

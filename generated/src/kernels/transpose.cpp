@@ -83,6 +83,10 @@ void start(platform::KernelEntry entry, const Images& images, const void* source
                                    static_cast<int32>(tiles.pitch),
                                    conv::Divider::by(vectors)};
     const int64 bytes = images.count * images.rows * images.columns * Kernel::size;
+    const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+    const auto length = static_cast<std::uintptr_t>(bytes);
+    if(number(source) < number(target) + length && number(target) < number(source) + length)
+        throw std::invalid_argument("[overlap] the target, which is written, overlaps the source, which is read");
     const auto regions = regions_of({{"source", source, bytes, false}, {"target", target, bytes, true}});
     platform::launch<Kernel>(entry, static_cast<uint32>(blocks), args, regions, stream);
 }

@@ -28,6 +28,7 @@ using tensor_operation::device::ArgumentSplitK;
 using tensor_operation::device::BaseOperator;
 using tensor_operation::device::ConvRunner;
 using tensor_operation::device::FunctionCounts;
+using tensor_operation::device::UnsupportedRun;
 
 enum Status { done = 0, unsupported = 1, failed = 2 };
 
@@ -43,6 +44,8 @@ int32_t guarded(const Call& call) {
     last_error.clear();
     try {
         return call();
+    } catch(const UnsupportedRun& error) {
+        return report(unsupported, error.what());
     } catch(const std::exception& error) {
         return report(failed, error.what());
     } catch(...) {
@@ -132,13 +135,10 @@ conv::Fusion fusion_of(const ckgen_problem* p) {
     return result;
 }
 
-// For calls that can only fail.
+// For calls without a result.
 template <class Call>
 int32_t done_or_failed(const Call& call) {
-    return guarded([&]() -> Status {
-        call();
-        return done;
-    });
+    return guarded([&] { return call(), done; });
 }
 
 std::size_t size_of(int64_t bytes) {

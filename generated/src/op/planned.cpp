@@ -228,6 +228,8 @@ public:
             return start(kernel_, planned_.plan, planned_.fusion, at, workspace, tensors, stream);
         const auto argument =
             make_argument(kernel_, planned_.problem, planned_.fusion, p_in, p_wei, const_cast<void*>(p_out));
+        if(!argument->plan.reason.empty())
+            throw UnsupportedRun(argument->plan.reason);
         argument->p_workspace_ = workspace;
         argument->size_asked = true;
         StreamConfig config;
@@ -357,9 +359,8 @@ RunPlan plan_launch(const PlannedKernel<Operation>& kernel, const BaseArgument* 
 
 // A caller may give no workspace, as CK's callers do. A workspace does not count if the caller never asked for its
 // size, of this argument or of an equal one: its size is then one that the caller computed for CK's kernels, which take
-// less or none. The run then uses
-// split_k 1, and allocates memory itself if even that needs some. A library with CKGEN_ALLOCATES_WORKSPACE keeps
-// split_k and allocates what it needs; it uses split_k 1 only where there is not enough memory.
+// less or none. The run then uses split_k 1, and allocates memory itself if even that needs some. A library with
+// CKGEN_ALLOCATES_WORKSPACE keeps split_k and allocates what it needs; it uses split_k 1 only if memory is short.
 template <class Operation>
 float run_planned(const PlannedKernel<Operation>& kernel, const BaseArgument* argument, const StreamConfig& config) {
     const PlannedArgument<Operation>& given = argument_of<Operation>(argument);

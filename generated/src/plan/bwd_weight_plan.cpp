@@ -331,15 +331,7 @@ BwdWeightPlan make_plan(const BwdWeightTraits& t, const Problem& problem, const 
             return refused(refuse("workspace-size", "partials of a group have more than 2^31 weights"));
     }
     plan.workspace.partial_bytes = bytes;
-    std::string too_large;
-    if(needs_repack(t, p)) {
-        plan.copy = repack_args(p, TensorName::out, t.elem_bytes, kMostPadding);
-        too_large = place_copy(plan.workspace, TensorName::out, plan.copy);
-    }
-    if(copies_input(t, given) && too_large.empty()) {
-        plan.in_copy = repack_args(given, TensorName::in, t.elem_bytes, kMostPadding);
-        too_large = place_copy(plan.workspace, TensorName::in, plan.in_copy);
-    }
+    const std::string too_large = place_copies(plan, t, given);
     return too_large.empty() ? plan : refused(too_large);
 }
 

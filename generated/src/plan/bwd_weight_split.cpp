@@ -123,6 +123,19 @@ Problem with_copied_input(const BwdWeightTraits& t, const Problem& problem) {
     return p;
 }
 
+std::string place_copies(BwdWeightPlan& plan, const BwdWeightTraits& t, const Problem& p) {
+    std::string too_large;
+    if(needs_repack(t, p)) {
+        plan.copy = repack_args(p, TensorName::out, t.elem_bytes, kMostPadding);
+        too_large = place_copy(plan.workspace, TensorName::out, plan.copy);
+    }
+    if(copies_input(t, p) && too_large.empty()) {
+        plan.in_copy = repack_args(p, TensorName::in, t.elem_bytes, kMostPadding);
+        too_large = place_copy(plan.workspace, TensorName::in, plan.in_copy);
+    }
+    return too_large;
+}
+
 int64 partial_bytes(const BwdWeightTraits& t, const Problem& p, const BwdWeightArgs& args, int compute_units) {
     int64 bytes = sizeof(float);
     bool fits = true;

@@ -127,7 +127,7 @@ def test_wavelet_tma_is_right(library: Library, name: str, splits: tuple[int, ..
 
 @pytest.mark.parametrize("name", ANY_C_PROBLEMS)
 def test_inputs_whose_rows_tma_does_not_take_are_copied(library: Library, name: str) -> None:
-    """The copy is a part of the workspace; a channel behind each position makes no difference."""
+    """The copy is a part of the workspace; a channel more per position makes no difference."""
     problem = ANY_C_PROBLEMS[name]
     instances = [instance for instance in ANY_C_ALL if instance.ndim == problem.ndim]
     assert instances

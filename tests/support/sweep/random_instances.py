@@ -206,7 +206,7 @@ def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) ->
         planes = not LAYOUTS[values["layout"]].channels_last
         if planes:
             values["conv_spec"] = "Filter1x1Stride1Pad0"
-        if rng.random() < 0.5 and (planes or kind.operation == BWD_WEIGHT):
+        if rng.random() < 0.5 and (planes or kind.operation != BWD_DATA):
             values["vector"] = {"a": 1, "c": 1} if kind.operation == BWD_DATA else {"c": 1}
 
 

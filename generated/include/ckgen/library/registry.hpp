@@ -40,12 +40,12 @@ struct InstanceFields {
     int tap_step;                                 // K or C channels that a tap of data or weight takes whole numbers of
     int sweep_rows, sweep_columns, sweep_groups;  // taps and groups that a family of sweeps multiplies at once, else 0
     int sweep_positions;                          // that one of its workgroups takes at least, else 0
-    // Elements that rows of the output, and of the input or the weight, whichever is operand B, must fill, or the tensor
-    // is copied first; 0: never, -1: always.
+    // Elements that rows of the output, and of the input or the weight, whichever is operand B, must fill, or the
+    // tensor is copied first; 0: never, -1: always.
     int out_unit, b_unit;
-    bool overlaps;           // a workgroup stores one tile while it multiplies the next
-    bool splits;             // split_k divides its work
-    bool sums_columns;       // it computes the products of the problem in conv/col2im.hpp
+    bool overlaps;      // a workgroup stores one tile while it multiplies the next
+    bool splits;        // split_k divides its work
+    bool sums_columns;  // it computes the products of the problem in conv/col2im.hpp
 };
 
 // One instance in the table of a factory; `make` is null if the library leaves the instance out on its platform.

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "ckgen/conv/fusion.hpp"
@@ -37,10 +38,16 @@ struct FunctionCounts {
     int scalars = 0;
 };
 
+// A run whose addresses the instance does not support. Other errors of a run are plain std::invalid_argument.
+struct UnsupportedRun : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
 // A problem that is planned and checked for the device that was current then.
 struct PreparedRun {
     virtual ~PreparedRun() = default;
-    // Starts a run with these addresses. Throws std::invalid_argument for memory that the instance refuses.
+    // Starts a run with these addresses. Throws UnsupportedRun for tensors that the instance does not
+    // support, and std::invalid_argument for other memory that it refuses.
     virtual void Start(void* p_in, void* p_wei, const void* p_out, void* workspace, platform::Stream) const = 0;
 };
 

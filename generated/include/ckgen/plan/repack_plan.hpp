@@ -31,9 +31,9 @@ struct Workspace {
     }
 };
 
-// Arguments of the copy of the input or of the output, whose positions are at one distance, for TMA, which reads rows of
-// a multiple of 16 bytes; without pointers. Rows are padded to whole 128-byte lines if that adds at most `padding` times
-// their bytes.
+// Arguments of the copy of the input or of the output, whose positions are at one distance, for TMA, which reads rows
+// of a multiple of 16 bytes; without pointers. Rows are padded to whole 128-byte lines if that adds at most `padding`
+// times their bytes.
 RepackArgs repack_args(const Problem& problem, TensorName tensor, int elem_bytes, double padding);
 // Refuse a weight whose rows have too many elements for a copy with channels in whole vectors: what the following
 // functions take.

@@ -80,14 +80,16 @@ int64 halo_steps(const BwdWeightTraits& traits, const Problem& problem);
 int64 partial_bytes(const BwdWeightTraits& traits, const Problem& problem, const BwdWeightArgs& args,
                     int compute_units);
 
-// Limit of padding for copies of the output and the input; see repack_args(). Each row is read for a few tiles only, so longer rows
-// cost more than rows that share a cache line.
+// Limit of padding for copies of the output and the input; see repack_args(). Each row is read for a few tiles only, so
+// longer rows cost more than rows that share a cache line.
 inline constexpr double kMostPadding = 1. / 8.;
 bool needs_repack(const BwdWeightTraits& traits, const Problem& problem);
 // True if the kernel reads a copy of the input, whose rows do not begin at multiples of 16 bytes.
 bool copies_input(const BwdWeightTraits& traits, const Problem& problem);
 // The problem with that copy in place of its input.
 Problem with_copied_input(const BwdWeightTraits& traits, const Problem& problem);
+// Gives both copies a place in the plan's workspace; refuses copies that are too large.
+std::string place_copies(BwdWeightPlan& plan, const BwdWeightTraits& traits, const Problem& problem);
 
 // For kernels that read a copy of the output, the strides are those of the copy.
 BwdWeightArgs make_args(const BwdWeightTraits& traits, const Problem& problem, int split_k, int compute_units);
