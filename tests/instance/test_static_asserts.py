@@ -119,6 +119,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         # group is n_per_block, or 8 times b_vector, or a power of two of at least 16 that divides n_per_block.
         "constants_apart()": ("c-vector", "vector-width", "tile-n-waves"),
     },
+    "config/called_function.hpp": {
+        "kTakes<Function, Tuple<Result&, const float&, const Ds&...>>": "the functions that a spec names take f32",
+    },
     "config/derived_bwd_weight.hpp": {
         "Base::DsLayout::Size() == d_tensors": "tree._types makes both lists from the tensors of one function",
     },

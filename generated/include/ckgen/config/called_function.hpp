@@ -40,8 +40,7 @@ struct CalledFunctionOf {
 template <class Function, class Result, class... Ds>
 struct CalledFunctionOf<false, Function, Result, Ds...> {
     static_assert(kTakes<Function, Tuple<Result&, const float&, const Ds&...>>,
-                  "a function takes (float&, float, float...) or (E&, float, D...): the result, the sum and D tensors,"
-                  " with types that these convert to; E and D are the types of the tensors");
+                  "a function takes (float&, float, float...) or the types of the tensors: (E&, float, D...)");
     using type = TypedFunction<Function, Result, Ds...>;
 };
 
