@@ -40,7 +40,7 @@ struct CalledFunctionOf {
 template <class Function, class Result, class... Ds>
 struct CalledFunctionOf<false, Function, Result, Ds...> {
     static_assert(kTakes<Function, Tuple<Result&, const float&, const Ds&...>>,
-                  "a function takes (float&, float, float...) or the types of the tensors: (E&, float, D...)");
+                  "a function takes (float&, float, float...) or (E&, float, D...), with the types of the tensors");
     using type = TypedFunction<Function, Result, Ds...>;
 };
 
