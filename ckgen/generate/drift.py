@@ -20,11 +20,11 @@ LINE_ENDS = "line ends"
 class Drift:
     """One file that `ckgen generate` would write, add or remove.
 
-    `causes` contains some of "spec", "template", "command" and "hand edit". It is "line ends" if the file equals the
-    generated one but for these; "tool" if none of these changed, so
-    that another version of ckgen wrote the file; "not generated" if there is no manifest to compare with; "unfinished"
-    if the manifest is that of an interrupted run; and empty if a file was deleted that would be written again
-    unchanged. `diff` leads from the file on disk to the generated text; only files whose text changed have one.
+    `causes` contains some of "spec", "template", "command" and "hand edit". It is "tool" if none of these changed, so
+    that another version of ckgen wrote the file; "line ends" if only these differ from the generated file's; "not
+    generated" if there is no manifest to compare with; "unfinished" if the manifest is that of an interrupted run; and
+    empty if a file was deleted that would be written again unchanged. `diff` leads from the file on disk to the
+    generated text; only files whose text changed have one.
     """
 
     path: str

@@ -115,11 +115,9 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
             return refuse("tma-limits", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                             " is more than the 8 a tensor map can describe");
     }
-    const auto boxes_apart = [&](int index) { return p.in.strides[index] * (index == 0 ? t.groups_per_block : 1); };
-    for(int index = 0; index < 3 + p.ndim; ++index)
-        if(index != 2 && p.in.lengths[index] > 1 && boxes_apart(index) * t.elem_bytes % 16 != 0)
-            return refuse("tma-limits", "an input stride of " + number(p.in.strides[index]) +
-                                            " elements is not a multiple of 16 bytes");
+    if(const int index = unaligned_input(t, p); index >= 0)
+        return refuse("tma-limits", "an input stride of " + number(p.in.strides[index]) +
+                                        " elements is not a multiple of 16 bytes");
     if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
         return refuse("tma-limits", "an image is not a multiple of 16 bytes");
     for(const Tensor* tensor : {&p.in, &p.out})

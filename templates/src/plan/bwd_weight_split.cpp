@@ -98,14 +98,16 @@ bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     return t.tma && !t.copies_planes() && !boxes && buffered_bytes(t, p) == 0;
 }
 
-bool copies_input(const BwdWeightTraits& t, const Problem& p) {
-    if(!t.copies_input)
-        return false;
-    for(int index = 0; index < 3 + p.ndim; ++index)
-        if(index != kChannels && p.in.lengths[index] > 1 && p.in.strides[index] * t.elem_bytes % 16 != 0)
-            return true;
-    return false;
+int unaligned_input(const BwdWeightTraits& t, const Problem& p) {
+    for(int index = 0; index < 3 + p.ndim; ++index) {
+        const int64 boxes_apart = p.in.strides[index] * (index == 0 ? t.groups_per_block : 1);
+        if(index != kChannels && p.in.lengths[index] > 1 && boxes_apart * t.elem_bytes % 16 != 0)
+            return index;
+    }
+    return -1;
 }
+
+bool copies_input(const BwdWeightTraits& t, const Problem& p) { return t.copies_input && unaligned_input(t, p) >= 0; }
 
 Problem with_copied_input(const BwdWeightTraits& t, const Problem& problem) {
     if(!copies_input(t, problem))
@@ -123,15 +125,15 @@ Problem with_copied_input(const BwdWeightTraits& t, const Problem& problem) {
 }
 
 std::string place_copies(BwdWeightPlan& plan, const BwdWeightTraits& t, const Problem& p) {
+    const auto place = [&](TensorName tensor, RepackArgs& copy) {
+        copy = repack_args(p, tensor, t.elem_bytes, kMostPadding);
+        return place_copy(plan.workspace, tensor, copy);
+    };
     std::string too_large;
-    if(needs_repack(t, p)) {
-        plan.copy = repack_args(p, TensorName::out, t.elem_bytes, kMostPadding);
-        too_large = place_copy(plan.workspace, TensorName::out, plan.copy);
-    }
-    if(copies_input(t, p) && too_large.empty()) {
-        plan.in_copy = repack_args(p, TensorName::in, t.elem_bytes, kMostPadding);
-        too_large = place_copy(plan.workspace, TensorName::in, plan.in_copy);
-    }
+    if(needs_repack(t, p))
+        too_large = place(TensorName::out, plan.copy);
+    if(too_large.empty() && copies_input(t, p))
+        too_large = place(TensorName::in, plan.in_copy);
     return too_large;
 }
 

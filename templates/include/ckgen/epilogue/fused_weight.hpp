@@ -37,4 +37,29 @@ struct WeightPlace {
     }
 };
 
+// Count neighbouring weights of output channel `row` from `weight` on, which counts a row's taps and channels: the function
+// of the sums, rounded. If not `inside`, no D tensor is read, and the results mean nothing.
+template <class D, int Count>
+CKGEN_DEVICE Vec<typename D::Wei, Count> rounded_weights(const platform::Thread& thread,
+                                                         const typename D::KernelArgs& args, int group, int row,
+                                                         int weight, bool inside, const float* sums) {
+    Vec<typename D::Wei, Count> results;
+    if constexpr(D::fused) {
+        FusedInputsOf<D, Count> inputs{};
+        if(inside) {
+            const int tap = weight / args.c;
+            const WeightPlace<D::Layout::ndim> at(args, group, row, tap, weight - tap * args.c);
+            inputs = FusedInputsOf<D, Count>(thread, args.d, at);
+        }
+        CKGEN_UNROLL
+        for(int e = 0; e < Count; ++e)
+            results[e] = Convert<typename D::Wei>::from(inputs.apply(args.function, e, sums[e]));
+    } else {
+        CKGEN_UNROLL
+        for(int e = 0; e < Count; ++e)
+            results[e] = Convert<typename D::Wei>::from(sums[e]);
+    }
+    return results;
+}
+
 }  // namespace ckgen::epilogue

@@ -40,30 +40,14 @@ public:
                 const int row = row_ + Map::row(id_, block) + half;
                 if(row < args_.m && weight >= 0)
                     thread_.global_store(target_ + static_cast<int64>(row) * args_.n + weight,
-                                         rounded(row, weight, acc + 2 * half + first));
+                                         rounded_weights<D, together>(thread_, args_, group_, row, weight, true,
+                                                                      acc + 2 * half + first));
             }
         }
     }
 
 private:
     static constexpr int together = min_of(2, D::c_vector);  // neighbouring weights per store
-
-    CKGEN_DEVICE Vec<Wei, together> rounded(int row, int weight, const float* sums) const {
-        Vec<Wei, together> results;
-        if constexpr(D::fused) {
-            const int tap = weight / columns_.channels;
-            const WeightPlace<D::Layout::ndim> at(args_, group_, row, tap, weight - tap * columns_.channels);
-            const FusedInputsOf<D, together> inputs(thread_, args_.d, at);
-            CKGEN_UNROLL
-            for(int e = 0; e < together; ++e)
-                results[e] = Convert<Wei>::from(inputs.apply(args_.function, e, sums[e]));
-        } else {
-            CKGEN_UNROLL
-            for(int e = 0; e < together; ++e)
-                results[e] = Convert<Wei>::from(sums[e]);
-        }
-        return results;
-    }
 
     const platform::Thread& thread_;
     const Args& args_;

@@ -84,24 +84,8 @@ private:
     // two rows.
     template <int Count>
     CKGEN_DEVICE Vec<Wei, Count> rounded(int weight, int half, const float* sums) const {
-        Vec<Wei, Count> results;
-        if constexpr(D::fused) {
-            FusedInputsOf<D, Count> inputs{};
-            if(8 * half < rows_ && weight >= 0) {
-                const int tap = weight / columns_.channels;
-                const WeightPlace<D::Layout::ndim> at(args_, group_, args_.m - rows_ + 8 * half, tap,
-                                                      weight - tap * columns_.channels);
-                inputs = FusedInputsOf<D, Count>(thread_, args_.d, at);
-            }
-            CKGEN_UNROLL
-            for(int e = 0; e < Count; ++e)
-                results[e] = Convert<Wei>::from(inputs.apply(args_.function, e, sums[e]));
-        } else {
-            CKGEN_UNROLL
-            for(int e = 0; e < Count; ++e)
-                results[e] = Convert<Wei>::from(sums[e]);
-        }
-        return results;
+        return rounded_weights<D, Count>(thread_, args_, group_, args_.m - rows_ + 8 * half, weight,
+                                         8 * half < rows_ && weight >= 0, sums);
     }
 
     const platform::Thread& thread_;

@@ -84,6 +84,8 @@ int64 partial_bytes(const BwdWeightTraits& traits, const Problem& problem, const
 // longer rows cost more than rows that share a cache line.
 inline constexpr double kMostPadding = 1. / 8.;
 bool needs_repack(const BwdWeightTraits& traits, const Problem& problem);
+// The first axis of the input along which boxes of TMA do not begin at multiples of 16 bytes; -1 if there is none.
+int unaligned_input(const BwdWeightTraits& traits, const Problem& problem);
 // True if the kernel reads a copy of the input, whose rows do not begin at multiples of 16 bytes.
 bool copies_input(const BwdWeightTraits& traits, const Problem& problem);
 // The problem with that copy in place of its input.
