@@ -116,8 +116,8 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
                                             " is more than the 8 a tensor map can describe");
     }
     if(const int index = unaligned_input(t, p); index >= 0)
-        return refuse("tma-limits", "an input stride of " + number(p.in.strides[index]) +
-                                        " elements is not a multiple of 16 bytes");
+        return refuse("tma-limits",
+                      "an input stride of " + number(p.in.strides[index]) + " elements is not a multiple of 16 bytes");
     if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
         return refuse("tma-limits", "an image is not a multiple of 16 bytes");
     for(const Tensor* tensor : {&p.in, &p.out})

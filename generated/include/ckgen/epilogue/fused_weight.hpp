@@ -38,8 +38,8 @@ struct WeightPlace {
     }
 };
 
-// Count neighbouring weights of output channel `row` from `weight` on, which counts a row's taps and channels: the function
-// of the sums, rounded. If not `inside`, no D tensor is read, and the results mean nothing.
+// Count neighbouring weights of output channel `row` from `weight` on, which counts a row's taps and channels: the
+// function of the sums, rounded. If not `inside`, no D tensor is read, and the results mean nothing.
 template <class D, int Count>
 CKGEN_DEVICE Vec<typename D::Wei, Count> rounded_weights(const platform::Thread& thread,
                                                          const typename D::KernelArgs& args, int group, int row,
