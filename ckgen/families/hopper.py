@@ -116,8 +116,8 @@ _LAST_VALUES = (
     ),
     Value(
         "shift_buffers",
-        f"Buffers of LDS of {ROW_BYTES} bytes per row of A, into which threads shift rows that begin anywhere: 3 or 0.",
-        "3 if a_vector == 1 else 0",
+        f"Buffers of LDS of {ROW_BYTES} bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.",
+        "3 if a_vector == 1 and elem_bytes == 2 else 0",
     ),
     Value(
         "lds_weight_bytes",
@@ -227,7 +227,7 @@ class Hopper(BulkCopy):
         """True if tensor maps in im2col order can describe the problem; backward data has one for each sub-GEMM."""
         step = COPY_BYTES // instance.elem_bytes
         if not instance.channels_last:
-            return instance.shift_buffers > 0 or prod(problem.output) % step == 0
+            return instance.a_vector == 1 or prod(problem.output) % step == 0
         if instance.a_k_major:
             steps = problem.groups == 1 or problem.k % (COPY_STEP_BYTES // instance.elem_bytes) == 0
             return steps and _walks_output(problem)

@@ -157,7 +157,12 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/tma/tma_consumers.hpp": {
         "Base::own_blocks == 1 && D::weight_rows == 0": "stationary has no weights; tma-weight-tf32",
     },
-    "pipeline/tma/bwd_data_any_planes.hpp": {"Base::elem_bytes == 2": ("tma-data-vectors",)},
+    "pipeline/tma/bwd_data_any_planes.hpp": {"Base::elem_bytes == 2": "BwdDataTmaKernel has another kernel for 4 bytes"},
+    "pipeline/tma/bwd_data_word_planes.hpp": {"warps == 1 || warps == 2": ("tma-shift",)},
+    "pipeline/tma/word_rows.hpp": {"count % 4 == 0": ("tma-tile", "tma-n", "tma-k")},
+    "epilogue/wgmma_word_store.hpp": {
+        "sizeof(In) == 4 && D::kernel_ndim == 1": "BwdDataTmaKernel has this kernel for 4 bytes; tma-spec"
+    },
     "pipeline/tma/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
     "epilogue/col2im_store.hpp": {
         "cells_byte + D::m_per_block * 16 == D::lds_sums_bytes && ndim <= 3": "lds_sums_bytes is this sum",

@@ -14,18 +14,23 @@ RULES: tuple[Rule, ...] = (
         id="tma-vectors",
         scope="domain",
         condition=(
-            "a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
-            " and (c_vector == 1 or (channels_last and c_vector == 2) or (not channels_last and c_vector == 8))"
+            "(a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
+            " and (c_vector == 1 or (channels_last and c_vector == 2) or (not channels_last and c_vector == 8)))"
+            " or (a_vector == 1 and b_vector == 1 and c_vector == 1 and elem_bytes == 4 and not channels_last)"
         ),
         sentence=(
-            "A and B have units of 16 bytes; C is written as single elements, in pairs, or with positions side by side"
-            " in blocks of 8"
+            "A and B have units of 16 bytes, or single elements of 32 bits with positions side by side; C is written as"
+            " single elements, in pairs, or with positions side by side in blocks of 8"
         ),
-        message="vectors {a_vector}x{b_vector}x{c_vector}",
-        help="leave `vector` out, or give it a c of 1 for any C",
+        message="vectors {a_vector}x{b_vector}x{c_vector} for {dtype}",
+        help=(
+            "leave `vector` out, or give it a c of 1 for any C, or three of 1 with positions side by side for f32 or"
+            " f32_comp_tf32 and images of any size"
+        ),
         reason=(
-            "TMA needs rows of a multiple of 16 bytes. Accumulators are pairs of weights in blocks of 8; channels-last"
-            " inputs have whole blocks, unless they are copied for weights that are written one by one."
+            "TMA needs rows of a multiple of 16 bytes; threads copy single words of other rows. Accumulators are pairs"
+            " of weights in blocks of 8; channels-last inputs have whole blocks, unless they are copied for weights"
+            " that are written one by one."
         ),
         blame=("vector",),
         only=("wavelet_tma",),
@@ -38,11 +43,11 @@ RULES: tuple[Rule, ...] = (
             "b_vector * elem_bytes == 16"
             " and ((a_vector * elem_bytes == 16"
             " and (c_vector * c_bytes == 16 or (c_vector == 1 and channels_last and weight_rows == 0)))"
-            " or (a_vector == 1 and c_vector == 1 and elem_bytes == 2 and not channels_last and weight_rows == 0))"
+            " or (a_vector == 1 and c_vector == 1 and not channels_last and weight_rows == 0))"
         ),
         sentence=(
             "A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and"
-            " A and C with positions of 16 bits side by side"
+            " A and C with positions side by side"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help=(
@@ -125,12 +130,21 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-shift",
         scope="tile",
-        condition="shift_buffers == 0 or (m_per_xdl == 64 and math_waves * 32 == m_per_block)",
-        sentence="with single elements of A, each warpgroup has 64 rows of the same tile",
-        message="a vector of {a_vector} for A with m_per_xdl {m_per_xdl} and {math_waves} math waves",
-        help="leave `m_per_xdl` and `wave_ratio` out",
-        reason="The threads of a warpgroup shift the 64 rows that it multiplies.",
-        blame=("vector", "m_per_xdl", "wave_ratio"),
+        condition=(
+            "a_vector > 1"
+            " or (m_per_xdl == 64 and math_waves * 32 == m_per_block and (elem_bytes == 2 or m_per_block <= 128))"
+        ),
+        sentence="with single elements of A, each warpgroup has 64 rows of the same tile, in 32 bits of at most 128",
+        message=(
+            "a vector of {a_vector} for A with m_per_block {m_per_block}, m_per_xdl {m_per_xdl} and {math_waves}"
+            " math waves"
+        ),
+        help="use m_per_block 64 or 128 and leave `m_per_xdl` and `wave_ratio` out",
+        reason=(
+            "The threads of a warpgroup shift the 64 rows of 16 bits that it multiplies, and each of four warps copies"
+            " rows of 32 bits of one box of positions."
+        ),
+        blame=("vector", "tile", "m_per_xdl", "wave_ratio"),
         only=("wavelet_tma",),
         operations=(BWD_DATA,),
     ),

@@ -107,7 +107,7 @@ std::string set_lengths(BwdDataArgs& a, const BwdDataTraits& t, const Problem& p
         set_dimension(a, p, d);
     if(pointwise) {
         a.positions = static_cast<int32>(p.gemm_k() / a.images);
-        a.in_length[0] = a.out_length[0] = t.shifts_rows       ? shifted_rows(p, t.elem_bytes)
+        a.in_length[0] = a.out_length[0] = t.any_planes        ? shifted_rows(p, t.elem_bytes)
                                            : t.copies_planes() ? ceil_div(a.positions, kBoxPositions) * kBoxPositions
                                                                : a.positions;
         a.dilation[0] = a.shift[0] = 1;

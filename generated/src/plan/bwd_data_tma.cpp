@@ -43,9 +43,11 @@ std::string check_rows(const BwdDataTraits& t, const Problem& p) {
 
 }  // namespace
 
-// A row begins anywhere in its first slot of 16 bytes. Where it still ends in the slot of its last positions, images
+// Words are copied one by one. Of 16-bit types, a row begins anywhere in its first slot of 16 bytes. Where it still ends in the slot of its last positions, images
 // follow each other slot by slot, and a block of 64 rows reaches into at most one more image; else each begins a block.
 int32 shifted_rows(const Problem& p, int elem_bytes) {
+    if(elem_bytes == 4)
+        return static_cast<int32>(p.out_positions());
     const int slot = 16 / elem_bytes;
     int64 aligned = slot;  // rows begin at multiples of as many elements
     for(int index = 0; index < 3; ++index)
@@ -73,7 +75,7 @@ std::string check_tensor_maps(const BwdDataTraits& t, const Problem& p, const Bw
         return refuse("sub-gemms", "strides and filter make " + number(a.sub_gemms) + " sub-GEMMs, more than the " +
                                        number(kMostSubGemms) + " tensor maps of a kernel");
     if(t.copies_planes())
-        return t.shifts_rows ? check_rows(t, p) : check_planes(t, p.out);
+        return t.any_planes ? check_rows(t, p) : check_planes(t, p.out);
     if(const int step = step_of(t.elem_bytes); p.groups() > 1 && p.out_channels() % step != 0)
         return refuse("tma-limits", "K " + number(p.out_channels()) + " of several groups is not a multiple of " +
                                         number(step) + ", the channels that are multiplied at once");

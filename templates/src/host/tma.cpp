@@ -7,6 +7,7 @@ namespace ckgen::platform {
 void TmaUnit::begin() {
     mbarriers_.clear();
     copies_.clear();
+    words_.clear();
 }
 
 void TmaUnit::init(int id, uint32 address, int arrivals, Site site) {
@@ -185,6 +186,39 @@ int64 TmaUnit::load_slot(const Copy& copy) {
     return 16;
 }
 
+TmaUnit::WordGroups& TmaUnit::words_of(int id) {
+    if(words_.empty())
+        words_.assign(static_cast<size_t>(group_.threads()), WordGroups(1));
+    return words_[static_cast<size_t>(id)];
+}
+
+void TmaUnit::start_word(int id, uint32 target, const void* source, bool copies, Site site) {
+    CheckedLds& lds = group_.lds;
+    lds.track();
+    const Access access = lds.by_thread(id, site);
+    uint32 value = 0;
+    if(copies) {
+        const auto* from = static_cast<const char*>(source);
+        if(reinterpret_cast<std::uintptr_t>(from) % sizeof(value) != 0)
+            lds.fail("a copy of a word from an address that is not a multiple of 4, " + lds.said(access));
+        if(!group_.reaches(from, sizeof(value), false))
+            group_.out_of_bounds("a copy", from, sizeof(value), false, site);
+        std::memcpy(&value, from, sizeof(value));
+    }
+    std::memset(lds.access(access, static_cast<int>(target - lds_start()), sizeof(value), true), 0xff, sizeof(value));
+    words_of(id).back().push_back({target, value, site});
+}
+
+void TmaUnit::wait_for_words(int id, int left) {
+    WordGroups& groups = words_of(id);
+    for(; groups.size() > static_cast<size_t>(left) + 1; groups.pop_front())
+        for(const Word& word : groups.front()) {
+            const Access access = group_.lds.by_thread(id, word.site);
+            const int offset = static_cast<int>(word.target - lds_start());
+            std::memcpy(group_.lds.access(access, offset, sizeof(word.value), true), &word.value, sizeof(word.value));
+        }
+}
+
 int64 TmaUnit::load_tiled(const Copy& copy) {
     const TensorMap& map = *copy.request.map;
     int64 counts[5] = {1, 1, 1, 1, 1};
@@ -283,9 +317,14 @@ std::string TmaUnit::describe(int index) const {
 }
 
 std::string TmaUnit::unfinished() const {
-    return copies_.empty()
-               ? ""
-               : "the workgroup ends while a copy issued at " + text(copies_.front().request.site) + " is on its way";
+    const auto at = [](Site site) { return "the workgroup ends while a copy issued at " + text(site) + " is on its way"; };
+    if(!copies_.empty())
+        return at(copies_.front().request.site);
+    for(const WordGroups& groups : words_)
+        for(const std::vector<Word>& group : groups)
+            if(!group.empty())
+                return at(group.front().site);
+    return {};
 }
 
 namespace {
@@ -302,5 +341,11 @@ void start_tma(const TmaRequest& request) {
     Workgroup::running().check_early(self(), request.site);
     engine().start(self(), request);
 }
+void async_copy_word(uint32 target, const void* source, bool copies, Site site) {
+    Workgroup::running().check_early(self(), site);
+    engine().start_word(self(), target, source, copies, site);
+}
+void async_commit() { engine().commit_words(self()); }
+void async_wait_for(int left) { engine().wait_for_words(self(), left); }
 
 }  // namespace ckgen::platform

@@ -1,5 +1,5 @@
-"""Test family wavelet_tma of backward data on tensors whose positions are side by side in any number, for 1x1 filters:
-edge cases and random problems are correct on the host platform, planted bugs are reported, other tensors are refused.
+"""Test family wavelet_tma on tensors whose positions are side by side in any number, for 1x1 filters: edge cases and
+random problems are correct on the host platform, planted bugs are reported, other tensors are refused.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
 from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library
-from ckgen.operations.operation import BWD_DATA
+from ckgen.operations.operation import BWD_DATA, BWD_WEIGHT
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.planted_bugs import Bug, check_bug
 from tests.support.sweep.sampled import chosen, every_third
 
 pytestmark = pytest.mark.compiles
 
-POINTWISE, LAYOUT = "Filter1x1Stride1Pad0", "NGKHW/GKCYX/NGCHW"
+POINTWISE, LAYOUT, WEIGHT_LAYOUT = "Filter1x1Stride1Pad0", "NGKHW/GKCYX/NGCHW", "NGCHW/GKCYX/NGKHW"
 DATA = Instance(
     "wavelet_tma", LAYOUT, "f16", POINTWISE, 128, 128, 64, 64, 2, 4, 1, 8, 1, 4, operation=BWD_DATA, archs=("sm_90a",)
 )
@@ -29,7 +29,21 @@ SMALL = replace(DATA, m_per_block=64, n_per_block=64, math_waves=2, dtype="bf16"
 WIDE = replace(SMALL, n_per_block=256, dtype="f16", stages=2)
 FUSED = replace(SMALL, function="Bilinear")
 ONE_D, THREE_D = replace(DATA, layout="NGKW/GKCX/NGCW"), replace(SMALL, layout="NGKDHW/GKCZYX/NGCDHW")
-DATAS = (DATA, SMALL, WIDE, FUSED, ONE_D, THREE_D)
+# Single words of 32 bits are copied.
+WORDS = replace(DATA, dtype="f32_comp_tf32", k_per_block=32, b_vector=4)
+WORDS_SMALL = replace(WORDS, m_per_block=64, n_per_block=256, math_waves=2)
+WORDS_FUSED = replace(WORDS_SMALL, n_per_block=64, function="Bilinear", stages=3)
+WORDS_F32 = replace(WORDS, dtype="f32", n_per_block=64)
+WORDS_1D, WORDS_3D = replace(WORDS, layout=ONE_D.layout), replace(WORDS_F32, layout=THREE_D.layout, m_per_block=64, math_waves=2)
+WEIGHT = replace(WORDS, layout=WEIGHT_LAYOUT, operation=BWD_WEIGHT, b_vector=1, c_vector=1, stages=6)
+WEIGHT_SMALL = replace(WEIGHT, m_per_block=64, n_per_block=64, math_waves=2)
+WEIGHT_FUSED = replace(WEIGHT_SMALL, function="Scale", n_per_block=128, stages=2)
+WEIGHT_F32 = replace(WEIGHT, dtype="f32", n_per_block=64, stages=5)
+WEIGHT_1D = replace(WEIGHT_F32, layout="NGCW/GKCX/NGKW", m_per_block=64, math_waves=2)
+WEIGHT_3D = replace(WEIGHT_SMALL, layout="NGCDHW/GKCZYX/NGKDHW")
+WEIGHTS = (WEIGHT, WEIGHT_SMALL, WEIGHT_FUSED, WEIGHT_F32, WEIGHT_1D, WEIGHT_3D)
+WORDS_ALL = (WORDS, WORDS_SMALL, WORDS_FUSED, WORDS_F32, WORDS_1D, WORDS_3D, *WEIGHTS)
+DATAS = (DATA, SMALL, WIDE, FUSED, ONE_D, THREE_D, *WORDS_ALL)
 
 
 def pointwise(batch: int, k: int, c: int, *edges: int, groups: int = 1) -> ConvProblem:

@@ -312,7 +312,7 @@ struct BwdWeightTmaRules {
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || (D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && c_vector == 8)), "tma-vectors: A and B have units of 16 bytes; C is written as single elements, in pairs, or with positions side by side in blocks of 8");
+    static_assert((a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || (D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && c_vector == 8))) || (a_vector == 1 && b_vector == 1 && c_vector == 1 && elem_bytes == 4 && !D::Layout::channels_last), "tma-vectors: A and B have units of 16 bytes, or single elements of 32 bits with positions side by side; C is written as single elements, in pairs, or with positions side by side in blocks of 8");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong");
@@ -789,10 +789,10 @@ struct BwdDataTmaRules {
     static constexpr auto part_buffers = D::part_buffers;
     static constexpr auto m_per_xdl = D::m_per_xdl;
     static constexpr auto math_waves = D::math_waves;
-    static constexpr auto shift_buffers = D::shift_buffers;
     static constexpr auto exchange = D::exchange;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
+    static constexpr auto shift_buffers = D::shift_buffers;
     static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_k_major = D::b_k_major;
@@ -800,11 +800,11 @@ struct BwdDataTmaRules {
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions of 16 bits side by side");
+    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions side by side");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
-    static_assert(shift_buffers == 0 || (m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-shift: with single elements of A, each warpgroup has 64 rows of the same tile");
+    static_assert(a_vector > 1 || (m_per_xdl == 64 && math_waves * 32 == m_per_block && (elem_bytes == 2 || m_per_block <= 128)), "tma-shift: with single elements of A, each warpgroup has 64 rows of the same tile, in 32 bits of at most 128");
     static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in f32 or tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
@@ -847,7 +847,7 @@ struct BwdDataStationaryRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && elem_bytes == 2 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions of 16 bits side by side");
+    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions side by side");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2, "tma-tf32: family stationary has elements of 16 bits");

@@ -29,7 +29,6 @@ struct BwdDataTraits : InstanceTraits {
     StreamingLimits streaming;  // family streaming
     bool transposes_weight;     // true if the kernel reads a copy of the weight with the output channels innermost
     int weight_parts;           // of that copy: WeightCopyArgs::parts
-    bool shifts_rows = false;   // of wavelet_tma with positions side by side: images have any number of them
 };
 
 struct BwdDataPlan : Plan<BwdDataArgs> {

@@ -59,6 +59,13 @@ inline void async_copy_or_clear(uint32 target, const void* source, bool copies, 
 }
 // The copies count on the barrier themselves.
 inline void async_arrive(uint32 barrier, Site site = Site::here()) { mbarrier_arrive(barrier, site); }
+void async_copy_word(uint32 target, const void* source, bool copies, Site site = Site::here());
+void async_commit();
+void async_wait_for(int left);
+template <int Left>
+void async_wait() {
+    async_wait_for(Left);
+}
 template <int NDim>
 void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int channel, const int (&position)[NDim],
                      int image, const uint16 (&tap)[NDim], Site site = Site::here()) {

@@ -2,6 +2,8 @@
 // The mbarriers of a workgroup and its TMA loads in flight. Internal to the host platform.
 #pragma once
 
+#include <deque>
+
 #include "ckgen/platform/host_lds.hpp"
 #include "ckgen/platform/host_tma.hpp"
 
@@ -22,6 +24,11 @@ public:
     void arrive(int id, uint32 address, Site site);
     void wait(int id, uint32 address, int parity, Site site);
     void start(int id, const TmaRequest& request);
+
+    // Copies of single words, in groups: a thread's own, which it waits for. Until then the words have no value.
+    void start_word(int id, uint32 target, const void* source, bool copies, Site site);
+    void commit_words(int id) { words_of(id).emplace_back(); }
+    void wait_for_words(int id, int left);
 
     // Executes a few of the copies in flight, chosen at random.
     void do_some(uint64& random);
@@ -54,7 +61,15 @@ private:
         Clocks::Row known;  // knowledge of the thread that issued it
     };
 
+    struct Word {
+        uint32 target;
+        uint32 value;
+        Site site;
+    };
+    using WordGroups = std::deque<std::vector<Word>>;  // of a thread; the last one is not committed
+
     static std::string name(const Mbarrier& barrier) { return "mbarrier at offset " + std::to_string(barrier.offset); }
+    WordGroups& words_of(int id);
     int find(int id, uint32 address, const char* what, Site site);
     void arrived(int id, Mbarrier& barrier, Site site);
     void try_complete(int index);
@@ -71,6 +86,7 @@ private:
     Workgroup& group_;
     std::vector<Mbarrier> mbarriers_;
     std::vector<Copy> copies_;
+    std::vector<WordGroups> words_;  // by thread
     std::vector<char> row_;
 };
 

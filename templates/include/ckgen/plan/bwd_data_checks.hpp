@@ -39,7 +39,7 @@ inline int32 position_stride(int64 stride) { return static_cast<int32>(stride); 
 // Refuses joined positions that are too far apart for position_stride(): those of images of one position, for example.
 std::string check_position_stride(const std::string& name, const Pointwise& positions, int bytes);
 
-// The rows of GEMM-M per image of a kernel with shifts_rows.
+// The rows of GEMM-M per image of a kernel with any_planes.
 int32 shifted_rows(const Problem& p, int elem_bytes);
 
 // Refuses planes of the output in which vectors of positions that taps shift cannot be loaded.

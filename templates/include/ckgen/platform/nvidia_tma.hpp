@@ -99,6 +99,20 @@ CKGEN_DEVICE void async_copy_or_clear(uint32 target, const void* source, bool co
 CKGEN_DEVICE void async_arrive(uint32 barrier) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
 }
+// Copies a word, or sets it to zero if not `copies`. PTX ISA 9.0, 9.7.9.25.3 (cp.async).
+CKGEN_DEVICE void async_copy_word(uint32 target, const void* source, bool copies) {
+    asm volatile("{\n.reg .pred clears;\nsetp.eq.u32 clears, %2, 0;\n"
+                 "cp.async.ca.shared.global [%0], [%1], 4, clears;\n}" ::"r"(target),
+                 "l"(source), "r"(static_cast<int>(copies))
+                 : "memory");
+}
+// Ends a group of the thread's copies by async_copy_word(). PTX ISA 9.0, 9.7.9.25.3.2 (cp.async.commit_group).
+CKGEN_DEVICE void async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until all but the thread's last `Left` groups are complete. PTX ISA 9.0, 9.7.9.25.3.3 (cp.async.wait_group).
+template <int Left>
+CKGEN_DEVICE void async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+}
 // Prefetches a tensor map, which is a parameter of the kernel. PTX ISA 9.0, 9.7.9.16 (prefetch).
 CKGEN_DEVICE void prefetch_map(const TensorMap& map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

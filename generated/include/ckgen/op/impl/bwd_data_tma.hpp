@@ -9,6 +9,7 @@
 #include "ckgen/pipeline/tma/bwd_data_col2im.hpp"
 #include "ckgen/pipeline/tma/bwd_data_planes_tma.hpp"
 #include "ckgen/pipeline/tma/bwd_data_wavelet_tma.hpp"
+#include "ckgen/pipeline/tma/bwd_data_word_planes.hpp"
 
 #if !CKGEN_DEVICE_PASS
 #include <algorithm>
@@ -17,17 +18,22 @@
 
 namespace ckgen::instances {
 
-template <class D, bool ChannelsLast = D::Layout::channels_last, bool Shifts = (D::shift_buffers > 0)>
+// The kernel of an instance. AnyBytes: of an element, where images may have any number of positions, else 0.
+template <class D, bool ChannelsLast = D::Layout::channels_last, int AnyBytes = D::a_vector == 1 ? D::elem_bytes : 0>
 struct BwdDataTmaKernel {
     using Type = pipeline::WaveletTmaBwdDataKernel<D>;
 };
 template <class D>
-struct BwdDataTmaKernel<D, false, false> {
+struct BwdDataTmaKernel<D, false, 0> {
     using Type = pipeline::PlanesTmaBwdDataKernel<D>;
 };
 template <class D>
-struct BwdDataTmaKernel<D, false, true> {
+struct BwdDataTmaKernel<D, false, 2> {
     using Type = pipeline::AnyPlanesBwdDataKernel<D>;
+};
+template <class D>
+struct BwdDataTmaKernel<D, false, 4> {
+    using Type = pipeline::WordPlanesBwdDataKernel<D>;
 };
 
 // Starts at most as many workgroups as multiprocessors can hold.
@@ -49,7 +55,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         traits.weight_rows = D::weight_rows;
         traits.transposes_weight = pipeline::kTransposesWeight<D>;
         traits.weight_parts = D::weight_parts;
-        traits.shifts_rows = D::shift_buffers > 0;
+        traits.any_planes = D::a_vector == 1;
         if(traits.transposes_weight)
             traits.b_vector = 1;  // the copy reads single weights
         else
@@ -109,6 +115,12 @@ protected:
         args.wei = platform::box_map<typename Kernel::T>(p.wei, weight_of<Kernel>(p, tap_columns<Kernel>(p, plan)));
         args.out_bytes = (p.groups - 1) * p.out_group_bytes + (p.images - 1) * p.out_image_bytes +
                          int64{p.k - 1} * p.out_k_bytes + int64{p.positions} * int64{sizeof(typename Kernel::T)};
+    }
+
+    template <class Kernel, class D>
+    static void set_maps(pipeline::WordPlanesBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
+                         const conv::BwdDataPlan& plan) {
+        args.wei = platform::box_map<typename Kernel::T>(p.wei, weight_of<Kernel>(p, tap_columns<Kernel>(p, plan)));
     }
 
     // The columns of a tap in the weight's rows: C, or more in a copy.

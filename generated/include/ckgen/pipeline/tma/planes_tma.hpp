@@ -60,12 +60,12 @@ private:
     }
 };
 
-template <class D>
-struct PlanesTmaView : WeightTmaView<D, PlanesTmaArgs<D>> {
+template <class D, class KernelArgs = PlanesTmaArgs<D>>
+struct PlanesTmaView : WeightTmaView<D, KernelArgs> {
     static constexpr bool a_in_registers = tma_multiplies_f32<D>;
     static constexpr bool has_products = tma_multiplies_f32<D>;
     using Products = PartProducts<D, atom::RowFragments, atom::KMajorColumns<D::n_per_block, D::block_size>>;
-    static CKGEN_DEVICE constexpr int steps(const PlanesTmaArgs<D>&) { return 4; }
+    static CKGEN_DEVICE constexpr int steps(const KernelArgs&) { return 4; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
                                       bool accumulate) {

@@ -38,10 +38,10 @@ template <class D>
 inline constexpr int tma_resident =
     2 * (D::lds_bytes + 1024) <= 228 * 1024 && 2 * D::launch_threads * tma_registers<D> <= 65536 ? 2 : 1;
 
-// True if all four warps of the load role load: their threads arrive at a stage's full barrier by async_arrive(), one
-// of them also by mbarrier_expect(). Else one thread does the latter only.
+// Arrivals of the load role at a stage's full barrier: one, of the thread that issues all copies and calls
+// mbarrier_expect(), or more, if all four warps load.
 template <class LoadRole>
-inline constexpr bool loads_by_warpgroup = false;
+inline constexpr int load_arrivals = 1;
 
 // Both roles wait for the previous kernel when they have computed their first unit's part of the work.
 // LoadRole: run(thread, args, ring), which one warp executes, or four, and prefetch_maps(args), the maps of the first
@@ -73,7 +73,7 @@ struct TmaRoles {
         if(id < 128) {
             if constexpr(moves_registers)
                 platform::setmaxnreg_dec<40>();
-            if(loads_by_warpgroup<LoadRole> || thread.uniform(id / 32) == 0)
+            if(load_arrivals<LoadRole> > 1 || thread.uniform(id / 32) == 0)
                 LoadRole::run(thread, args, ring);
             platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
             if(meets)
@@ -105,7 +105,7 @@ struct TmaRoles {
 
 private:
     static CKGEN_DEVICE void init_barriers(const TmaRing<D>& ring) {
-        ring.init(loads_by_warpgroup<LoadRole> ? 129 : 1, D::warpgroups / tma_consumers<D> * tma_releases<View>);
+        ring.init(load_arrivals<LoadRole>, D::warpgroups / tma_consumers<D> * tma_releases<View>);
         if constexpr(pingpong)
             for(int consumer = 0; consumer < tma_consumers<D>; ++consumer)
                 platform::mbarrier_init(ring.order(consumer), 1);

@@ -4,6 +4,7 @@
 #include "ckgen/config/checked.hpp"
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
+#include "ckgen/pipeline/tma/any_planes.hpp"
 #include "ckgen/pipeline/tma/planes_tma.hpp"
 #include "ckgen/pipeline/tma/wavelet_tma.hpp"
 
@@ -14,13 +15,17 @@
 
 namespace ckgen::instances {
 
-template <class D, bool ChannelsLast = D::Layout::channels_last>
+template <class D, bool ChannelsLast = D::Layout::channels_last, bool Any = D::a_vector == 1>
 struct BwdWeightTmaKernel {
     using Type = pipeline::WaveletTmaKernel<D>;
 };
 template <class D>
-struct BwdWeightTmaKernel<D, false> {
+struct BwdWeightTmaKernel<D, false, false> {
     using Type = pipeline::PlanesTmaKernel<D>;
+};
+template <class D>
+struct BwdWeightTmaKernel<D, false, true> {
+    using Type = pipeline::AnyPlanesKernel<D>;
 };
 
 // Starts at most one workgroup per multiprocessor.
@@ -38,6 +43,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
         conv::BwdWeightTraits traits = TmaFamily::traits<D>();
         traits.persistent = true;
         traits.consumers = pipeline::tma_consumers<D>;
+        traits.any_planes = D::a_vector == 1;
         traits.copies_input = D::c_vector == 1 && D::Layout::channels_last;
         return traits;
     }
@@ -84,6 +90,11 @@ private:
         args.in = platform::box_map<T>(p.in, platform::plane_boxes({p.out_positions, p.n, p.groups, images},
                                                                    p.in_channel_bytes, p.in_group_bytes,
                                                                    p.in_image_bytes, D::k_per_block, args.in_rows));
+    }
+    template <class T, class D>
+    static void set_maps(pipeline::AnyPlanesArgs<D>& args, const conv::BwdWeightArgs& p) {
+        args.images_on = D::k_per_block / p.out_positions;
+        args.positions_on = D::k_per_block % p.out_positions;
     }
     template <class T, int NDim>
     static platform::Im2colMap image_of(const conv::BwdWeightArgs& p, int64 group_channels) {

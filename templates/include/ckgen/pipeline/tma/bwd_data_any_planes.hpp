@@ -113,8 +113,9 @@ private:
             }
     }
 };
+// All threads by async_arrive(), the leader also by mbarrier_expect().
 template <class D>
-inline constexpr bool loads_by_warpgroup<BwdDataTmaLoadRole<D, AnyPlanesBwdDataCopies<D>>> = true;
+inline constexpr int load_arrivals<BwdDataTmaLoadRole<D, AnyPlanesBwdDataCopies<D>>> = 129;
 
 template <class D>
 struct AnyPlanesBwdDataView : BwdDataTmaView<D, AnyPlanesBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>> {

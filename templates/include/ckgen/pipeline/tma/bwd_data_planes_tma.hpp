@@ -80,14 +80,18 @@ struct PlanesTmaBwdDataCopies {
     }
 };
 
-template <class D>
-struct PlanesTmaBwdDataView : BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>> {
-    using Base = BwdDataTmaView<D, PlanesTmaBwdDataArgs<D>, epilogue::WgmmaPlaneStore<D>>;
+template <class D, class KernelArgs = PlanesTmaBwdDataArgs<D>, class Epilogue = epilogue::WgmmaPlaneStore<D>>
+struct PlanesTmaBwdDataView : BwdDataTmaView<D, KernelArgs, Epilogue> {
+    using Base = BwdDataTmaView<D, KernelArgs, Epilogue>;
     static constexpr bool a_in_registers = kTransposesWeight<D>;
     using Products = PartProducts<D, atom::PlaneFragments<D::k_per_block>, PartsInStage>;
 
+    // The rows of a warpgroup may have another order.
+    static CKGEN_DEVICE bool has_row(const KernelArgs&, const typename Base::Tile& tile, int row) {
+        return tile.m_first + row / 64 * 64 < tile.rows;
+    }
     // A row of A is an output channel.
-    static CKGEN_DEVICE int steps(const PlanesTmaBwdDataArgs<D>& args) { return args.problem.tap_rows / step; }
+    static CKGEN_DEVICE int steps(const KernelArgs& args) { return args.problem.tap_rows / step; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(const platform::Thread& thread, uint32 a, uint32 b,
                                       float (&acc)[D::n_per_block / 2], bool accumulate) {

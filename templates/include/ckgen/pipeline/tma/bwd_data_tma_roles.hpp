@@ -81,7 +81,7 @@ struct BwdDataTmaLoadRole {
     }
 
 private:
-    static constexpr bool by_warpgroup = loads_by_warpgroup<BwdDataTmaLoadRole>;
+    static constexpr bool by_warpgroup = load_arrivals<BwdDataTmaLoadRole> > 1;
 
     static CKGEN_DEVICE typename Copies::Rows rows_of(const platform::Thread& thread, const Args& args,
                                                       const Tile& tile) {

@@ -31,11 +31,10 @@ public:
 
     CKGEN_DEVICE bool more() const { return unit_ < run_.end; }
     CKGEN_DEVICE int unit() const { return unit_; }
+    CKGEN_DEVICE bool is_last() const { return unit_ + run_.step >= run_.end; }
     // The first unit's tile, and the one after the current unit's; an arbitrary tile if there is none.
     CKGEN_DEVICE Tile first(const Args& args) const { return View::unit(args, run_.first < run_.end ? run_.first : 0); }
-    CKGEN_DEVICE Tile next(const Args& args) const {
-        return View::unit(args, unit_ + run_.step < run_.end ? unit_ + run_.step : unit_);
-    }
+    CKGEN_DEVICE Tile next(const Args& args) const { return View::unit(args, is_last() ? unit_ : unit_ + run_.step); }
     CKGEN_DEVICE void advance() { unit_ += run_.step; }
 
 private:
@@ -240,7 +239,7 @@ public:
             this->prefetch(unit);
             typename Base::Registers acc[Base::own_blocks];
             sum(unit, acc);
-            if constexpr(View::plans_ahead)
+            if(View::plans_ahead && !units.is_last())
                 next = units.next(args_);
             if(unit.direct)
                 this->template write_from<0>(unit, acc);
@@ -315,7 +314,7 @@ public:
             this->prefetch(unit);
             typename Base::Registers acc[Base::own_blocks];
             const Pending pending = issue_in_order(unit, acc);
-            if constexpr(View::plans_ahead)
+            if(View::plans_ahead && !units.is_last())
                 next = units.next(args_);
             finish(unit, pending, acc);
             if constexpr(!View::plans_ahead)
