@@ -157,7 +157,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/tma/tma_consumers.hpp": {
         "Base::own_blocks == 1 && D::weight_rows == 0": "stationary has no weights; tma-weight-tf32",
     },
-    "pipeline/tma/bwd_data_any_planes.hpp": {"Base::elem_bytes == 2": "BwdDataTmaKernel has another kernel for 4 bytes"},
+    "pipeline/tma/bwd_data_any_planes.hpp": {"Base::elem_bytes == 2": "4 bytes have another kernel"},
     "pipeline/tma/bwd_data_word_planes.hpp": {"warps == 1 || warps == 2": ("tma-shift",)},
     "pipeline/tma/word_rows.hpp": {"count % 4 == 0": ("tma-tile", "tma-n", "tma-k")},
     "epilogue/wgmma_word_store.hpp": {

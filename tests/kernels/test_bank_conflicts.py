@@ -188,6 +188,8 @@ def test_hopper_has_no_conflict(hopper: Counting, hopper_part: list[Instance]) -
                 of_products = {"atom/part_rows.hpp", "atom/part_columns.hpp"}
             wide = not instance.channels_last and max(instance.m_per_block, instance.n_per_block) > 64
             cleared = {"pipeline/tma/planes_tma.hpp"} if wide else set()  # rows of a tile with fewer channels
+            if instance.a_vector == 1:
+                cleared = set() if in_full else {"pipeline/tma/word_rows.hpp"}
             expected = {"pipeline/halo/halo.hpp"} if instance.family == "halo" else of_products | cleared
             assert files == expected, instance.name
         elif instance.family == "halo":
@@ -196,9 +198,12 @@ def test_hopper_has_no_conflict(hopper: Counting, hopper_part: list[Instance]) -
             assert files == own | staged, instance.name
         else:
             written = "channel" if instance.exchange else "input" if instance.channels_last else "plane"
-            expected = {f"epilogue/wgmma_{written}_store.hpp"}
-            if instance.a_vector == 1:
+            words = instance.a_vector == 1 and instance.elem_bytes == 4
+            expected = {f"epilogue/wgmma_{'word' if words else written}_store.hpp"}
+            if instance.a_vector == 1 and not words:
                 expected.add("pipeline/tma/shifted_products.hpp")
+            if words and not in_full:
+                expected.add("pipeline/tma/word_rows.hpp")
             if instance.elem_bytes == 4:
                 copied = set() if instance.exchange else {"load/weight_copy.hpp"}
                 through_registers = instance.exchange or not instance.channels_last

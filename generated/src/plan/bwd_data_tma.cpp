@@ -43,8 +43,9 @@ std::string check_rows(const BwdDataTraits& t, const Problem& p) {
 
 }  // namespace
 
-// Words are copied one by one. Of 16-bit types, a row begins anywhere in its first slot of 16 bytes. Where it still ends in the slot of its last positions, images
-// follow each other slot by slot, and a block of 64 rows reaches into at most one more image; else each begins a block.
+// Words are copied one by one. Of 16-bit types, a row begins anywhere in its first slot of 16 bytes. Where it still
+// ends in the slot of its last positions, images follow each other slot by slot, and a block of 64 rows reaches into at
+// most one more image; else each begins a block.
 int32 shifted_rows(const Problem& p, int elem_bytes) {
     if(elem_bytes == 4)
         return static_cast<int32>(p.out_positions());

@@ -45,7 +45,8 @@ int64 tap_columns(const BwdWeightTraits& t, const Problem& p) {
 }
 
 int64 rows_of_k(const BwdWeightTraits& t, const Problem& p) {
-    return t.copies_planes() && !t.any_planes ? p.images() * divide_up(p.out_positions(), t.k_per_block) * t.k_per_block : p.gemm_k();
+    return t.copies_planes() && !t.any_planes ? p.images() * divide_up(p.out_positions(), t.k_per_block) * t.k_per_block
+                                              : p.gemm_k();
 }
 
 int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_units) {

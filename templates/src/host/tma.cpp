@@ -317,7 +317,9 @@ std::string TmaUnit::describe(int index) const {
 }
 
 std::string TmaUnit::unfinished() const {
-    const auto at = [](Site site) { return "the workgroup ends while a copy issued at " + text(site) + " is on its way"; };
+    const auto at = [](Site site) {
+        return "the workgroup ends while a copy issued at " + text(site) + " is on its way";
+    };
     if(!copies_.empty())
         return at(copies_.front().request.site);
     for(const WordGroups& groups : words_)

@@ -4,6 +4,7 @@ random problems are correct on the host platform, planted bugs are reported, oth
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,8 @@ WORDS = replace(DATA, dtype="f32_comp_tf32", k_per_block=32, b_vector=4)
 WORDS_SMALL = replace(WORDS, m_per_block=64, n_per_block=256, math_waves=2)
 WORDS_FUSED = replace(WORDS_SMALL, n_per_block=64, function="Bilinear", stages=3)
 WORDS_F32 = replace(WORDS, dtype="f32", n_per_block=64)
-WORDS_1D, WORDS_3D = replace(WORDS, layout=ONE_D.layout), replace(WORDS_F32, layout=THREE_D.layout, m_per_block=64, math_waves=2)
+WORDS_1D = replace(WORDS, layout=ONE_D.layout)
+WORDS_3D = replace(WORDS_F32, layout=THREE_D.layout, m_per_block=64, math_waves=2)
 WEIGHT = replace(WORDS, layout=WEIGHT_LAYOUT, operation=BWD_WEIGHT, b_vector=1, c_vector=1, stages=6)
 WEIGHT_SMALL = replace(WEIGHT, m_per_block=64, n_per_block=64, math_waves=2)
 WEIGHT_FUSED = replace(WEIGHT_SMALL, function="Scale", n_per_block=128, stages=2)
@@ -201,3 +203,80 @@ BUGS = {
 @pytest.mark.parametrize("name", every_third(BUGS))
 def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
     check_bug(BUGS[name], DATA, run_instance, tmp_path)
+
+
+# Of the kernels that copy words: the instance, and the bug.
+WORD_BUGS = {
+    "words-are-used-before-they-arrive": (
+        WEIGHT,
+        Bug("word_rows.hpp", "platform::async_wait<most>();", "", (), STEPS),
+    ),
+    "words-of-other-lanes-are-rounded-before-they-arrive": (
+        WEIGHT,
+        Bug(
+            "word_rows.hpp",
+            "platform::sync_warp();  // all lanes have waited\n        if constexpr",
+            "if constexpr",
+            ("word_rows.hpp",),
+            STEPS,
+        ),
+    ),
+    "rounded-words-are-not-visible-to-the-matrix-unit": (
+        WEIGHT,
+        Bug(
+            "word_rows.hpp",
+            "platform::fence_proxy_async();\n        platform::sync_warp();",
+            "platform::sync_warp();",
+            ("fence_proxy_async",),
+            STEPS,
+        ),
+    ),
+    "no-stage-is-left-to-the-math-role": (
+        replace(WEIGHT, stages=2),
+        Bug("word_rows.hpp", "D::stages - 2)", "D::stages - 1)", ("nothing moves any more",), STEPS),
+    ),
+    "channels-past-the-last-row": (
+        WEIGHT,
+        Bug("word_rows.hpp", "first_ + i * Step < rows", "rows > 0", ("out of bounds",), PROBLEMS["odd channels"]),
+    ),
+    "a-position-past-the-image": (
+        WEIGHT,
+        Bug(
+            "any_planes.hpp",
+            "if(position >= args.problem.out_positions)",
+            "if(position > args.problem.out_positions)",
+            (),
+            PROBLEMS["6x9"],
+        ),
+    ),
+    "positions-past-the-last-image": (
+        WORDS,
+        Bug(
+            "bwd_data_word_planes.hpp",
+            "at.at[0] < p.images ? min_of(p.k - channel, p.tap_rows) : 0",
+            "min_of(p.k - channel, p.tap_rows)",
+            ("out of bounds",),
+            STEPS,
+        ),
+    ),
+    "columns-past-the-last-channel": (
+        WORDS,
+        Bug("wgmma_word_store.hpp", "if(there_ && column < columns_)", "if(there_)", ("out of bounds",), STEPS),
+    ),
+    "rows-of-the-product-in-their-own-order": (
+        WORDS,
+        Bug(
+            "bwd_data_planes_tma.hpp",
+            "tile.m_first + row / 64 * 64 < tile.rows",
+            "tile.m_first + row < tile.rows",
+            (),
+            PROBLEMS["14x14"],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", every_third(WORD_BUGS))
+def test_planted_bug_of_words_is_reported(name: str, tmp_path: Path) -> None:
+    instance, bug = WORD_BUGS[name]
+    check_bug(bug, instance, functools.partial(run_instance, split_k=2), tmp_path)

@@ -29,7 +29,8 @@ public:
     CKGEN_DEVICE WgmmaWordStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
                                 const Tile& tile, int id, int lds)
         : thread_(thread), args_(args), units_(units), id_(id % 128), lds_(lds - id_ / 32 * lds_bytes),
-          group_(tile.group), n_first_(tile.n_first), first_row_(tile.m_first + id / 128 * 64), columns_(min_of(args.n - tile.n_first, D::n_per_block)) {
+          group_(tile.group), n_first_(tile.n_first), first_row_(tile.m_first + id / 128 * 64),
+          columns_(min_of(args.n - tile.n_first, D::n_per_block)) {
         const InputPlace<1> own = place_of(id_ / 32 % 2 * 32 + id_ % 32);
         there_ = own.image < args.images;
         offset_ = there_ ? input_offset<D>(own, args.in) + id_ / 64 * args.in.channel : 0;

@@ -1,7 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/any_planes.hpp. Do not edit; run: ckgen generate
-// Family wavelet_tma of backward weight for pointwise filters and tensors of 32 bits with neighbouring positions side by
-// side, whose images may have any number of positions: the threads of the load role copy single words (word_rows.hpp).
-// A row of GEMM-K is a position of any image, so that only the last tile ends with zeros. See pipeline/tma/tma_roles.hpp.
+// Family wavelet_tma of backward weight for pointwise filters and tensors of 32 bits with neighbouring positions side
+// by side, whose images may have any number of positions: the threads of the load role copy single words
+// (word_rows.hpp). A row of GEMM-K is a position of any image, so that only the last tile ends with zeros. See
+// pipeline/tma/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/pipeline/tma/planes_tma.hpp"
