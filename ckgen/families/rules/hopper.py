@@ -40,14 +40,16 @@ RULES: tuple[Rule, ...] = (
         id="tma-data-vectors",
         scope="domain",
         condition=(
-            "b_vector * elem_bytes == 16"
+            "(b_vector * elem_bytes == 16"
             " and ((a_vector * elem_bytes == 16"
             " and (c_vector * c_bytes == 16 or (c_vector == 1 and channels_last and weight_rows == 0)))"
-            " or (a_vector == 1 and c_vector == 1 and not channels_last and weight_rows == 0))"
+            " or (a_vector == 1 and c_vector == 1 and not channels_last and weight_rows == 0)))"
+            " or (a_vector == 1 and b_vector == 1 and c_vector == 1 and elem_bytes == 4 and as_stored == 0"
+            " and not channels_last)"
         ),
         sentence=(
             "A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and"
-            " A and C with positions side by side"
+            " A and C with positions side by side, in tf32 B too"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector}",
         help=(
