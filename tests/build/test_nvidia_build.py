@@ -47,6 +47,7 @@ PLANES = replace(TURNS, layout="NGKHW/GKCYX/NGCHW", conv_spec="Filter1x1Stride1P
 PLANES_TF32 = replace(PLANES, dtype="f32_comp_tf32", k_per_block=32, a_vector=4, b_vector=4, c_vector=4, stages=2)
 ANY_PLANES = replace(PLANES, a_vector=1, c_vector=1, stages=4)
 WORD_PLANES = replace(PLANES_TF32, a_vector=1, c_vector=1)
+WORDS_ONLY = replace(WORD_PLANES, b_vector=1)
 WORD_WEIGHT = replace(WORD_PLANES, operation=BWD_WEIGHT, layout="NGCHW/GKCYX/NGKHW", b_vector=1)
 F32 = replace(TF32, dtype="f32", m_per_xdl=64, stages=4)
 F32_WEIGHT = replace(F32, operation=BWD_WEIGHT, layout="NHWGC/GKYXC/NHWGK", c_vector=2)
@@ -61,6 +62,7 @@ WGMMA = (
     PLANES_TF32,
     ANY_PLANES,
     WORD_PLANES,
+    WORDS_ONLY,
     WORD_WEIGHT,
 )
 

@@ -78,7 +78,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     weight_tma += (4 + 2) * 3  # channels first, of any number of positions
     weight = 44 + 8 + 16 * 2 * 4 * 6 + 24 + weight_tma + 15
     tma_first = (6 + 2) * 3 * 2 + 6 * 3  # of backward data, channels first: wavelet_tma, stationary
-    tma_first += (3 * 3 + 2) * 2 + (3 + 1) * 3 + 3  # with any number of positions
+    tma_first += (3 * 3 + 2) * 2 + (3 + 1 + 3) * 3 + 3  # with any number of positions
     tma = (11 + 4 + 4) * 3 * 2 + 4 * 3 * 2 + 12 * 3  # of backward data: 16 bits, with functions, tf32
     stationary = 2 * 3 * 2 + 2 * 3 * 2 + tma_first
     hopper = tma + stationary + 4 * 2 * 3

@@ -263,6 +263,20 @@ WORD_BUGS = {
             STEPS,
         ),
     ),
+    "weights-past-the-last-channel": (
+        WORDS_ONLY,
+        Bug(
+            "word_rows.hpp",
+            "row() + i * 32 < rows ? words : 0",
+            "words",
+            ("out of bounds",),
+            PROBLEMS["odd channels"],
+        ),
+    ),
+    "a-weight-that-is-not-rounded": (
+        WORDS_ONLY,
+        Bug("bwd_data_word_planes.hpp", "weight.round(byte + D::m_per_block * 128);", ";", (), STEPS),
+    ),
     "columns-past-the-last-channel": (
         WORDS,
         Bug("wgmma_word_store.hpp", "if(there_ && column < columns_)", "if(there_)", ("out of bounds",), STEPS),

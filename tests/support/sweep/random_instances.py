@@ -207,7 +207,9 @@ def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) ->
         if planes:
             values["conv_spec"] = "Filter1x1Stride1Pad0"
         if rng.random() < 0.5 and (planes or kind.operation != BWD_DATA):
-            any_planes = {"a": 1, "c": 1} if kind.operation == BWD_DATA else {"a": 1, "b": 1, "c": 1}
+            any_planes = {"a": 1, "c": 1}
+            if kind.operation != BWD_DATA or rng.random() < 0.3:
+                any_planes["b"] = 1
             values["vector"] = any_planes if planes and rng.random() < 0.7 else {"c": 1}
 
 

@@ -782,8 +782,8 @@ struct BwdDataTmaRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto weight_rows = D::weight_rows;
-    static constexpr auto stages = D::stages;
     static constexpr auto as_stored = D::as_stored;
+    static constexpr auto stages = D::stages;
     static constexpr auto n_per_block = D::n_per_block;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto part_buffers = D::part_buffers;
@@ -800,7 +800,7 @@ struct BwdDataTmaRules {
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions side by side");
+    static_assert((b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && !D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && b_vector == 1 && c_vector == 1 && elem_bytes == 4 && as_stored == 0 && !D::Layout::channels_last), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions side by side, in tf32 B too");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
@@ -834,8 +834,8 @@ struct BwdDataStationaryRules {
     static constexpr auto c_vector = D::c_vector;
     static constexpr auto c_bytes = D::c_bytes;
     static constexpr auto weight_rows = D::weight_rows;
-    static constexpr auto stages = D::stages;
     static constexpr auto as_stored = D::as_stored;
+    static constexpr auto stages = D::stages;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto m_per_block = D::m_per_block;
@@ -847,7 +847,7 @@ struct BwdDataStationaryRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert(b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && !D::Layout::channels_last && weight_rows == 0)), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions side by side");
+    static_assert((b_vector * elem_bytes == 16 && ((a_vector * elem_bytes == 16 && (c_vector * c_bytes == 16 || (c_vector == 1 && D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && c_vector == 1 && !D::Layout::channels_last && weight_rows == 0))) || (a_vector == 1 && b_vector == 1 && c_vector == 1 && elem_bytes == 4 && as_stored == 0 && !D::Layout::channels_last), "tma-data-vectors: A, B and C have units of 16 bytes; of wavelet_tma, C may have single elements with the channels last, and A and C with positions side by side, in tf32 B too");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2, "tma-tf32: family stationary has elements of 16 bits");

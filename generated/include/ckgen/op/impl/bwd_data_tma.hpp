@@ -58,7 +58,7 @@ struct BwdDataTma : TmaFamily<BwdDataFamily> {
         traits.any_planes = D::a_vector == 1;
         if(traits.transposes_weight)
             traits.b_vector = 1;  // the copy reads single weights
-        else
+        else if(traits.b_vector > 1)
             traits.copies_weight = D::c_vector == 1 || !D::Layout::channels_last;
         traits.aligns_weight = sizeof(typename D::Out) == 2 && D::weight_rows == 0;
         return traits;
@@ -120,7 +120,8 @@ protected:
     template <class Kernel, class D>
     static void set_maps(pipeline::WordPlanesBwdDataArgs<D>& args, const conv::BwdDataArgs& p,
                          const conv::BwdDataPlan& plan) {
-        args.wei = platform::box_map<typename Kernel::T>(p.wei, weight_of<Kernel>(p, tap_columns<Kernel>(p, plan)));
+        if constexpr(Kernel::transposes_weight)
+            args.wei = platform::box_map<typename Kernel::T>(p.wei, weight_of<Kernel>(p, tap_columns<Kernel>(p, plan)));
     }
 
     // The columns of a tap in the weight's rows: C, or more in a copy.

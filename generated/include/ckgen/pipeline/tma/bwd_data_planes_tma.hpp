@@ -84,7 +84,7 @@ struct PlanesTmaBwdDataCopies {
 template <class D, class KernelArgs = PlanesTmaBwdDataArgs<D>, class Epilogue = epilogue::WgmmaPlaneStore<D>>
 struct PlanesTmaBwdDataView : BwdDataTmaView<D, KernelArgs, Epilogue> {
     using Base = BwdDataTmaView<D, KernelArgs, Epilogue>;
-    static constexpr bool a_in_registers = kTransposesWeight<D>;
+    static constexpr bool a_in_registers = sizeof(typename D::Out) == 4;
     using Products = PartProducts<D, atom::PlaneFragments<D::k_per_block>, PartsInStage>;
 
     // The rows of a warpgroup may have another order.

@@ -2,7 +2,7 @@
 // Family wavelet_tma of backward data for pointwise filters and tensors of 32 bits with neighbouring positions side by
 // side, whose images may have any number of positions: the threads of the load role copy single words of the output
 // (word_rows.hpp). Rows of the product are the positions of all images. The weight is loaded as in
-// pipeline/tma/bwd_data_planes_tma.hpp.
+// pipeline/tma/bwd_data_planes_tma.hpp, or, with a b_vector of 1, word by word from the tensor itself.
 #pragma once
 
 #include "ckgen/epilogue/wgmma_word_store.hpp"
@@ -27,14 +27,21 @@ struct WordPlanesBwdDataLoadRole {
     static constexpr int warps = 4 * 32 / D::m_per_block;  // per box
     static_assert(warps == 1 || warps == 2, "each warp has rows of one box");
 
-    static CKGEN_DEVICE void prefetch_maps(const Args& args) { platform::prefetch_map(args.wei); }
+    static CKGEN_DEVICE void prefetch_maps(const Args& args) {
+        if constexpr(kTransposesWeight<D>)
+            platform::prefetch_map(args.wei);
+    }
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const auto& p = args.problem;
         const int warp = thread.uniform(thread.thread_id() / 32), box = warp / warps;
         const bool leader = warp == 0 && platform::elect_lane(thread);
         const WordRows<D::k_per_block, warps> rows(thread, warp % warps);
+        const Weight weight(thread, warp);
         const auto round = [&](const TmaRing<D>& stage) {
-            rows.round(static_cast<int>(stage.data() - platform::lds_start()) + box * Box::bytes);
+            const int byte = static_cast<int>(stage.data() - platform::lds_start());
+            rows.round(byte + box * Box::bytes);
+            if constexpr(!kTransposesWeight<D>)
+                weight.round(byte + D::m_per_block * 128);
         };
         WordStages<D> stages(ring);
         bool waited = false;
@@ -54,11 +61,7 @@ struct WordPlanesBwdDataLoadRole {
             waited = true;
             for(int k = 0; k < tile.k_tiles; ++k, ring.next()) {
                 platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
-                if(leader) {
-                    platform::mbarrier_expect(ring.full(), kTransposedBytes<D>);
-                    copy_transposed<D>(args, ring.data() + D::m_per_block * 128, ring.full(), channel, tile.n_first, 0,
-                                       tile.group);
-                }
+                copy_weight(leader, args, ring, weight, tile, channel);
                 rows.copy(ring.data() + box * Box::bytes, source, p.out_k_bytes,
                           at.at[0] < p.images ? min_of(p.k - channel, p.tap_rows) : 0);
                 stages.add(thread, round);
@@ -68,9 +71,28 @@ struct WordPlanesBwdDataLoadRole {
         }
         stages.finish(thread, round);
     }
+
+private:
+    using Weight = WordColumns<D::n_per_block>;
+
+    static CKGEN_DEVICE void copy_weight(bool leader, const Args& args, const TmaRing<D>& ring, const Weight& weight,
+                                         const Tile& tile, int channel) {
+        const uint32 target = ring.data() + D::m_per_block * 128;
+        if constexpr(!kTransposesWeight<D>) {
+            const auto& p = args.problem;
+            weight.copy(target,
+                        p.wei + tile.group * p.wei_group_bytes + (channel + weight.word()) * p.wei_k_bytes +
+                            (tile.n_first + weight.row()) * int64{p.wei_c_bytes},
+                        p.wei_k_bytes, p.wei_c_bytes, p.n - tile.n_first, min_of(p.k - channel, p.tap_rows));
+        } else if(leader) {
+            platform::mbarrier_expect(ring.full(), kTransposedBytes<D>);
+            copy_transposed<D>(args, target, ring.full(), channel, tile.n_first, 0, tile.group);
+        }
+    }
 };
+// Of the warps, and of the weight's copy.
 template <class D>
-inline constexpr int load_arrivals<WordPlanesBwdDataLoadRole<D>> = 5;  // of the warps, and of the weight's copy
+inline constexpr int load_arrivals<WordPlanesBwdDataLoadRole<D>> = kTransposesWeight<D> ? 5 : 4;
 
 template <class D>
 using WordPlanesBwdDataView = PlanesTmaBwdDataView<D, WordPlanesBwdDataArgs<D>, epilogue::WgmmaWordStore<D>>;

@@ -8,6 +8,20 @@
 
 namespace ckgen::pipeline {
 
+// Rounds words to tf32 in place. wgmma ignores the last 13 bits, so adding half a unit of the bit before them rounds to
+// nearest, ties away from zero; infinities and NaN stay. Two instructions, where Convert<tf32_t> takes five. `byte`: of
+// LDS.
+CKGEN_DEVICE void round_words(const platform::Thread& thread, int byte) {
+    auto words = thread.template lds_load<Vec<uint32, 4>>(byte);
+    CKGEN_UNROLL
+    for(int word = 0; word < 4; ++word) {
+        const float power = __builtin_bit_cast(float, words[word] & 0xff800000u);  // of two, with the number's sign
+        words[word] = __builtin_bit_cast(
+            uint32, __builtin_fmaf(power, 0x1p-11f, __builtin_bit_cast(float, static_cast<uint32>(words[word]))));
+    }
+    thread.lds_store(byte, words);
+}
+
 // Every Step-th of the Rows rows of a swizzled tile: those that one warp copies.
 template <int Rows, int Step>
 class WordRows {
@@ -35,25 +49,55 @@ public:
     CKGEN_DEVICE void round(int tile) const {
         const int own = tile + (first_ + lane_ / 8 * Step) * 128 + lane_ % 8 * 16;
         CKGEN_UNROLL
-        for(int i = 0; i < count; i += 4) {
-            auto words = thread_.template lds_load<Vec<uint32, 4>>(own + i * Step * 128);
-            CKGEN_UNROLL
-            for(int word = 0; word < 4; ++word)
-                words[word] = rounded(words[word]);
-            thread_.lds_store(own + i * Step * 128, words);
-        }
+        for(int i = 0; i < count; i += 4)
+            round_words(thread_, own + i * Step * 128);
     }
 
 private:
-    // Adds half a unit in the last place of tf32. wgmma ignores the bits after it, so this rounds to nearest, ties away
-    // from zero; infinities and NaN stay. Two instructions, where Convert<tf32_t> takes five.
-    static CKGEN_DEVICE uint32 rounded(uint32 bits) {
-        const float power = __builtin_bit_cast(float, bits & 0xff800000u);  // of two, with the sign of the number
-        return __builtin_bit_cast(uint32, __builtin_fmaf(power, 0x1p-11f, __builtin_bit_cast(float, bits)));
-    }
-
     const platform::Thread& thread_;
     const int lane_, first_;
+};
+
+// The rows of a swizzled tile that one warp copies where neighbouring words in memory are in different rows: every
+// fourth block of eight rows, by 32 words. Eight lanes have neighbouring rows, and four groups of lanes neighbouring
+// words.
+template <int Rows>
+class WordColumns {
+    static constexpr int count = Rows / 32;  // blocks
+
+public:
+    CKGEN_DEVICE WordColumns(const platform::Thread& thread, int warp)
+        : thread_(thread), lane_(thread.thread_id() % 32), warp_(warp) {}
+
+    // The row and the word of the tile that this lane copies first.
+    CKGEN_DEVICE int row() const { return warp_ * 8 + lane_ % 8; }
+    CKGEN_DEVICE int word() const { return lane_ / 8; }
+    // Copies to the tile at shared-memory address `tile`. `source`: the first word; `pitch`, `row_pitch`: bytes from a
+    // word, or a row, of the tile to the next; `rows`, `words`: of the tile that exist. Others become zero.
+    CKGEN_DEVICE void copy(uint32 tile, const char* source, int64 pitch, int64 row_pitch, int rows, int words) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < count; ++i) {
+            const char* from = source + i * 32 * row_pitch;
+            const int left = row() + i * 32 < rows ? words : 0;
+            const uint32 target = tile + static_cast<uint32>((row() + i * 32) * 128 + word() * 4);
+            CKGEN_UNROLL
+            for(int slot = 0; slot < 8; ++slot) {
+                platform::async_copy_word(target + static_cast<uint32>(slot ^ lane_ % 8) * 16, from,
+                                          slot * 4 + word() < left);
+                from += 4 * pitch;
+            }
+        }
+    }
+    // As in WordRows.
+    CKGEN_DEVICE void round(int tile) const {
+        CKGEN_UNROLL
+        for(int i = 0; i < 2 * count; ++i)
+            round_words(thread_, tile + (warp_ + i / 2 * 4) * 1024 + i % 2 * 512 + lane_ * 16);
+    }
+
+private:
+    const platform::Thread& thread_;
+    const int lane_, warp_;
 };
 
 // The stages whose words are on their way: a warp of the load role copies a few stages before it waits for the first.

@@ -23,7 +23,8 @@ namespace ckgen::pipeline {
 
 // True if the kernel reads a copy of the weight with the output channels innermost, in boxes of 128 bytes of them by
 // all columns of the tile: wgmma takes tf32 only from K-major operands in shared memory. Exchanged, threads load the
-// weight, which is then operand A, from the tensor's own order to registers. With a b_vector of 1 they copy single words.
+// weight, which is then operand A, from the tensor's own order to registers. With a b_vector of 1 they copy single
+// words.
 template <class D>
 inline constexpr bool kTransposesWeight = sizeof(typename D::Out) == 4 && !kExchanges<D> && D::b_vector > 1;
 

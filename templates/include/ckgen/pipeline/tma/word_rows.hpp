@@ -57,8 +57,9 @@ private:
     const int lane_, first_;
 };
 
-// The rows of a swizzled tile that one warp copies where neighbouring words in memory are in different rows: every fourth
-// block of eight rows, by 32 words. Eight lanes have neighbouring rows, and four groups of lanes neighbouring words.
+// The rows of a swizzled tile that one warp copies where neighbouring words in memory are in different rows: every
+// fourth block of eight rows, by 32 words. Eight lanes have neighbouring rows, and four groups of lanes neighbouring
+// words.
 template <int Rows>
 class WordColumns {
     static constexpr int count = Rows / 32;  // blocks
