@@ -90,7 +90,7 @@ private:
         }
     }
 };
-// Of the warps, and of the weight's copy.
+// The warps arrive, and the copy of the weight, if there is one.
 template <class D>
 inline constexpr int load_arrivals<WordPlanesBwdDataLoadRole<D>> = kTransposesWeight<D> ? 5 : 4;
 
