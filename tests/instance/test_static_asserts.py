@@ -160,15 +160,13 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     "pipeline/tma/bwd_data_any_planes.hpp": {"Base::elem_bytes == 2": "4 bytes have another kernel"},
     "pipeline/tma/bwd_data_word_planes.hpp": {"warps == 1 || warps == 2": ("tma-shift",)},
     "pipeline/tma/word_rows.hpp": {"count % 4 == 0": ("tma-tile", "tma-n", "tma-k")},
-    "epilogue/wgmma_word_store.hpp": {
-        "sizeof(In) == 4 && D::kernel_ndim == 1": "BwdDataTmaKernel has this kernel for 4 bytes; tma-spec"
-    },
+    "epilogue/wgmma_word_store.hpp": {"sizeof(In) == 4": "BwdDataTmaKernel has this kernel for 4 bytes"},
     "pipeline/tma/bwd_data_tma_roles.hpp": {"D::lds_store_bytes == Epilogue::lds_bytes": ("tma-n", "stationary-n")},
     "epilogue/col2im_store.hpp": {
         "cells_byte + D::m_per_block * 16 == D::lds_sums_bytes && ndim <= 3": "lds_sums_bytes is this sum",
     },
     "epilogue/wgmma_channel_store.hpp": {"sizeof(In) == 4": ("tma-exchange",)},
-    "epilogue/wgmma_plane_store.hpp": {
+    "epilogue/plane_lines.hpp": {
         "D::kernel_ndim == 1": ("tma-spec",),
     },
     "atom/wmma.hpp": {"Size == 16": ("wmma-atom",)},

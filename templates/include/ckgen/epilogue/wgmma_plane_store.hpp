@@ -5,8 +5,7 @@
 // elements as vectors, images may have any number of positions; then a warp stores 64 positions of a channel at once.
 #pragma once
 
-#include "ckgen/epilogue/bwd_data_store.hpp"
-#include "ckgen/epilogue/plane_words.hpp"
+#include "ckgen/epilogue/plane_lines.hpp"
 #include "ckgen/load/plane_block.hpp"
 #include "ckgen/platform/tma.hpp"
 
@@ -14,29 +13,23 @@ namespace ckgen::epilogue {
 
 // Writes the results of one thread of the math role.
 template <class D>
-class WgmmaPlaneStore {
+class WgmmaPlaneStore : public PlaneLines<D, WgmmaPlaneStore<D>> {
+    using Base = PlaneLines<D, WgmmaPlaneStore<D>>;
+    friend Base;
     using In = typename D::In;
     using Args = typename D::KernelArgs;
     using Tile = conv::BwdDataTile<1>;
-    static_assert(D::kernel_ndim == 1, "all positions of an image are one dimension");
     static constexpr bool wide = sizeof(In) == 4;
     static constexpr bool any = D::c_vector == 1;
 
 public:
-    // A line is 64 rows of 128 bytes in shared memory: 64 positions of each column.
-    static constexpr int row_positions = 128 / static_cast<int>(sizeof(In));
-    static constexpr int column_rows = 64 / row_positions;
-    static constexpr int line_columns = 64 / column_rows;
-    static constexpr int line_bytes = 64 * 128;
-    static constexpr int blocks_at_once = line_columns / 8;  // blocks of 8 columns per put()
-    static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
-    static constexpr int lds_bytes = most_lines * line_bytes / 4;  // per warp
+    using Base::blocks_at_once, Base::column_rows, Base::line_columns, Base::most_lines, Base::row_positions;
 
     // `id` counts the threads that have the tile's rows; `lds` is the address of the warp's memory, beside that of the
     // other warps of the warpgroup.
     CKGEN_DEVICE WgmmaPlaneStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
                                  const Tile& tile, int id, int lds)
-        : thread_(thread), args_(args), id_(id % 128), lds_(lds - id_ / 32 * lds_bytes),
+        : thread_(thread), args_(args), id_(id % 128), lds_(lds - id_ / 32 * Base::lds_bytes),
           columns_(min_of(args.n - tile.n_first, D::n_per_block)) {
         const conv::PlaneBlock block(units, tile, tile.m_first + id / 128 * conv::PlaneBlock::rows);
         first_ = {tile.group, block.image, tile.n_first, {block.position}};
@@ -45,19 +38,6 @@ public:
             positions_ = min_of(positions_, conv::PlaneBlock::rows);
             split_ = block.split;
             second_positions_ = block.second_positions(args);
-        }
-    }
-    static CKGEN_DEVICE void prefetch(const Args&, const conv::BwdDataUnits&, const Tile&, int) {}
-
-    // `acc`: 32 floats per line, from column line_columns * first on. The whole warpgroup takes part.
-    template <int Lines = 1>
-    CKGEN_DEVICE void put(int first, const float* acc) const {
-        if constexpr(D::d_tensors == 0) {
-            put_lines<Lines>(first, acc);
-        } else {
-            CKGEN_UNROLL
-            for(int i = 0; i < Lines * blocks_at_once; ++i)
-                put_block(first * blocks_at_once + i, acc + 4 * i);
         }
     }
     // `acc`: 4 floats, of the 8 columns from column 8 * block on.

@@ -3,50 +3,33 @@
 // one position, because rows of the tile begin anywhere and pass from one image to the next.
 #pragma once
 
-#include "ckgen/epilogue/bwd_data_store.hpp"
-#include "ckgen/epilogue/plane_words.hpp"
+#include "ckgen/epilogue/plane_lines.hpp"
 
 namespace ckgen::epilogue {
 
 // Writes the results of one thread of the math role.
 template <class D>
-class WgmmaWordStore {
+class WgmmaWordStore : public PlaneLines<D, WgmmaWordStore<D>> {
+    using Base = PlaneLines<D, WgmmaWordStore<D>>;
+    friend Base;
     using In = typename D::In;
     using Args = typename D::KernelArgs;
     using Tile = conv::BwdDataTile<1>;
-    static_assert(sizeof(In) == 4 && D::kernel_ndim == 1, "words of images that are one dimension");
+    static_assert(sizeof(In) == 4, "results are words");
 
 public:
-    // A line is 64 rows of 128 bytes in shared memory: 64 positions of each column.
-    static constexpr int line_columns = 32;
-    static constexpr int line_bytes = 64 * 128;
-    static constexpr int blocks_at_once = line_columns / 8;  // blocks of 8 columns per put()
-    static constexpr int most_lines = min_of(D::n_per_block, 128) / 64;
-    static constexpr int lds_bytes = most_lines * line_bytes / 4;  // per warp
+    using Base::blocks_at_once, Base::line_columns, Base::most_lines;
 
     // `id` counts the threads that have the tile's rows; `lds` is the address of the warp's memory, beside that of the
     // other warps of the warpgroup.
     CKGEN_DEVICE WgmmaWordStore(const platform::Thread& thread, const Args& args, const conv::BwdDataUnits& units,
                                 const Tile& tile, int id, int lds)
-        : thread_(thread), args_(args), units_(units), id_(id % 128), lds_(lds - id_ / 32 * lds_bytes),
+        : thread_(thread), args_(args), units_(units), id_(id % 128), lds_(lds - id_ / 32 * Base::lds_bytes),
           group_(tile.group), n_first_(tile.n_first), first_row_(tile.m_first + id / 128 * 64),
           columns_(min_of(args.n - tile.n_first, D::n_per_block)) {
         const InputPlace<1> own = place_of(id_ / 32 % 2 * 32 + id_ % 32);
         there_ = own.image < args.images;
         offset_ = there_ ? input_offset<D>(own, args.in) + id_ / 64 * args.in.channel : 0;
-    }
-    static CKGEN_DEVICE void prefetch(const Args&, const conv::BwdDataUnits&, const Tile&, int) {}
-
-    // `acc`: 16 floats per line, from column line_columns * first on. The whole warpgroup takes part.
-    template <int Lines = 1>
-    CKGEN_DEVICE void put(int first, const float* acc) const {
-        if constexpr(D::d_tensors == 0) {
-            put_lines<Lines>(first, acc);
-        } else {
-            CKGEN_UNROLL
-            for(int i = 0; i < Lines * blocks_at_once; ++i)
-                put_block(first * blocks_at_once + i, acc + 4 * i);
-        }
     }
     // `acc`: 4 floats, of the 8 columns from column 8 * block on.
     CKGEN_DEVICE void put_block(int block, const float* acc) const {
