@@ -36,6 +36,7 @@ EXAMPLES = {
     "stages": "stages: [1, 2]",
     "groups_to_merge": "groups_to_merge: [1, 2, 4]",
     "exchange": "exchange: true",
+    "cluster": "cluster: 2",
     "transpose": "transpose: {dst: 2, vector: 2, lds_write: 2}",
     "pipeline_version": "pipeline_version: v1",
     "scheduler": "scheduler: Intrawave",

@@ -31,6 +31,7 @@ REASONS = {
     "full": "full: 16 bytes, less where a thread would keep under 4 bytes of GEMM-K for an LDS write",
     "groups_to_merge": "by rule: a tile is of one group",
     "exchange": "by rule: A and B are not exchanged",
+    "cluster": "by rule: each workgroup copies its own operands",
     **dict.fromkeys(
         ("transpose_dst", "transpose_vector", "transpose_lds"), "by rule: no row of CK, tensors are read as they are"
     ),
@@ -94,6 +95,7 @@ class Family(ABC):
     pipelines: bool = False  # the spec may give the keys `pipeline_version` and `scheduler`
     merges_groups: tuple[str, ...] = ()  # operations for which the spec may give the key `groups_to_merge`
     exchanges: tuple[str, ...] = ()  # operations for which the spec may give the key `exchange`
+    clusters: tuple[str, ...] = ()  # operations for which the spec may give the key `cluster`
     transposes: bool = False  # the spec may give the key `transpose`; CK's rows name the pipeline and merged groups
     rule_table: tuple[Rule, ...] = field(repr=False)
     derived: tuple[Value, ...] = field(repr=False)
@@ -196,14 +198,12 @@ class Family(ABC):
         return elements * self.merged(instance, problem) % vector == 0 and elements * problem.groups % vector == 0
 
     def kept_rows(self, instance: Fields) -> int:
-        """Rows of GEMM-K of B that stay in LDS from tile to tile; longer sums write partial sums. 0 if B is loaded with
-        A."""
+        """Rows of GEMM-K of B that stay in LDS, where longer sums write partial sums; 0 if B is loaded with A."""
         return 0
 
     def coverage(self, instance: Fields) -> Coverage:
         """The part of the result that one tile covers."""
-        values = instance.m_per_block + instance.n_per_block
-        return Coverage(instance.m_per_block, instance.n_per_block, values)
+        return Coverage(instance.m_per_block, instance.n_per_block, instance.m_per_block + instance.n_per_block)
 
     def counted(self, instance: Fields, problem: ConvProblem) -> ConvProblem:
         """The problem whose products an instance computes for a problem."""

@@ -39,6 +39,7 @@ class Fields:
     interwave: bool
     groups_to_merge: int
     exchange: bool
+    cluster: int
     transpose_dst: int
     transpose_vector: int
     transpose_lds: int

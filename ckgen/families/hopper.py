@@ -282,6 +282,7 @@ WAVELET_TMA = Hopper(
     struct="Tma",
     header="tma",
     exchanges=(BWD_DATA,),
+    clusters=(BWD_WEIGHT,),
 )
 STATIONARY = Hopper(
     name="stationary",

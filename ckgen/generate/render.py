@@ -39,7 +39,7 @@ FACTORY_TEMPLATE = "factory.cpp.j2"
 # The attributes of an instance that its file prints without depending on them, and the others.
 _NUMBERS = ("name", *(item.name for item in fields(Instance) if item.type == "int"))
 _FIELDS = tuple(item.name for item in fields(Instance) if item.init and item.name not in _NUMBERS)
-_KIND = (*_FIELDS, "given_write", "given_k1", "given_pipeline", "merges_groups", "given_transpose")
+_KIND = (*_FIELDS, "given_write", "given_k1", "given_pipeline", "merges_groups", "in_cluster", "given_transpose")
 _numbers_of, _kind_of = attrgetter(*_NUMBERS), attrgetter(*_KIND)
 _KINDS = {"kernels": "kernel_sources", "library": "api_sources"}  # only kernels need a device pass
 _COMMENTS = {

@@ -123,8 +123,9 @@ def _base(family: Family) -> str:
     if family.lds_keys:
         return "WithOptionalKeys<Config>"
     base = "Config"
-    for wrapper, given in (("WithExchange", family.exchanges), ("WithGroupsToMerge", family.merges_groups)):
-        base = f"{wrapper}<{base}>" if given else base
+    own = {"Exchange": family.exchanges, "GroupsToMerge": family.merges_groups, "Cluster": family.clusters}
+    for key in (key for key, operations in own.items() if operations):
+        base = f"With{key}<{base}>"
     return base
 
 

@@ -38,7 +38,7 @@ _NAME = re.compile(
     r"_xdl(?P<m_per_xdl>\d+)_v(?P<a_vector>\d+)x(?P<b_vector>\d+)x(?P<c_vector>\d+)"
     r"(?:_lds(?P<a_write>\d+)x(?P<b_write>\d+))?(?:_k(?P<a_k1>\d+)x(?P<b_k1>\d+))?"
     r"(?:_p(?P<pipeline_version>\d+)(?P<interwave>i)?)?_s(?P<stages>\d+)"
-    r"(?:_m(?P<groups_to_merge>\d+))?(?P<exchange>_exchange)?"
+    r"(?:_m(?P<groups_to_merge>\d+))?(?P<exchange>_exchange)?(?:_c(?P<cluster>\d+))?"
     r"(?:_t(?P<transpose_dst>\d+)x(?P<transpose_vector>\d+)x(?P<transpose_lds>\d+))?(?P<generic>_generic)?",
     re.ASCII,
 )
@@ -76,6 +76,7 @@ class Instance(Fields):
     interwave: bool = False
     groups_to_merge: int = 1
     exchange: bool = False
+    cluster: int = 1
     transpose_dst: int = 0
     transpose_vector: int = 0
     transpose_lds: int = 0
@@ -105,6 +106,7 @@ class Instance(Fields):
             + f"_s{self.stages}"
             + (f"_m{self.groups_to_merge}" if self.groups_to_merge > 1 else "")
             + ("_exchange" if self.exchange else "")
+            + (f"_c{self.cluster}" if self.in_cluster else "")
             + (f"_t{self.transpose_dst}x{self.transpose_vector}x{self.transpose_lds}" if self.transpose_dst else "")
             + ("_generic" if self.generic else "")
         )
@@ -160,6 +162,11 @@ class Instance(Fields):
     def merges_groups(self) -> bool:
         """True if a workgroup computes several groups as one."""
         return self.groups_to_merge > 1
+
+    @property
+    def in_cluster(self) -> bool:
+        """True if several workgroups run together and share copies."""
+        return self.cluster > 1
 
     @property
     def uses_tma(self) -> bool:
@@ -227,7 +234,7 @@ def parse(name: str) -> Instance:
     operation = _BY_SHORT[words["operation"]]
     words.update((key, int(text)) for key, text in words.items() if text and text.isdigit())
     words.update((key, 0) for key in (*BY_RULE, *TRANSPOSE) if words[key] is None)
-    words["groups_to_merge"] = words["groups_to_merge"] or 1
+    words.update((key, 1) for key in ("groups_to_merge", "cluster") if words[key] is None)
     words["operation"] = operation.name
     words["function"] = function_of_tag(words["function"]) if words["function"] else PASS_THROUGH
     words["layout"] = words["layout"].upper().replace("_", "/")

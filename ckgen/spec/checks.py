@@ -22,6 +22,7 @@ OPTIONAL_KEYS = {
     "transpose": "transposes",
     "groups_to_merge": "merges_groups",
     "exchange": "exchanges",
+    "cluster": "clusters",
 }
 IMPLIED_SETS = ("default", "full")  # all instances, unless the spec defines them
 

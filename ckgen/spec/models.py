@@ -69,6 +69,7 @@ AXES = (
     "stages",
     "groups_to_merge",
     "exchange",
+    "cluster",
     "transpose",
 )
 
@@ -124,6 +125,11 @@ class Axes(Model):
         None,
         description="True: A and B are exchanged; in backward weight for few output channels, stride 1 only; in"
         " backward data for tf32 without a copy of the weight (wavelet_tma).",
+    )
+    cluster: Axis[Count] | None = Field(
+        None,
+        description="Workgroups that run together and share the copies of the input, 1 (default) or 2 (wavelet_tma in"
+        " backward weight).",
     )
     transpose: Axis[Transpose] | None = Field(
         None,

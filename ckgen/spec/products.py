@@ -144,6 +144,7 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         interwave=SCHEDULERS.get(values.get("scheduler", ""), False),
         groups_to_merge=values.get("groups_to_merge") or 1,
         exchange=values.get("exchange") or False,
+        cluster=values.get("cluster") or 1,
         function=values.get("function") or PASS_THROUGH,
     )
     instance = _with_keys_of_rows(instance, values)

@@ -75,6 +75,7 @@ class Provenance:
         found.append(self._origin(instance, "stages", "stages"))
         found.append(self._origin(instance, "groups_to_merge", "groups_to_merge"))
         found.append(self._origin(instance, "exchange", "exchange"))
+        found.append(self._origin(instance, "cluster", "cluster"))
         found += [self._origin(instance, field, "transpose") for field in TRANSPOSE]
         found.append(Origin("generic", instance.generic, self.place, group))
         found.append(self._origin(instance, "archs", "archs"))

@@ -179,6 +179,7 @@ def test_every_key_of_the_spec_has_an_example_that_is_valid(monkeypatch: pytest.
         "exclude": both,
         "groups_to_merge": merged,
         "exchange": {**base, "vector": {"c": 1}},
+        "cluster": {**wavelet, "family": "wavelet_tma"},
         "transpose": {**merged, "layout": "NGCHW/GKYXC/NGKHW"},
         "function": data,
         "operation": data,

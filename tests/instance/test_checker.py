@@ -147,6 +147,7 @@ def test_the_header_has_each_rule_where_its_families_look_for_it() -> None:
         "tma-data-vectors",
         "tma-weight-tf32",
         "tma-exchange",
+        "tma-cluster",
         "tma-shift",
     }
     assert {rule.id for rule in (*stationary.rules, *stationary.arch_rules)} ^ of_tma_bwd_data == {

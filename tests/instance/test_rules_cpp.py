@@ -75,6 +75,7 @@ def cpp_struct(name: str, i: Instance) -> str:
         static constexpr bool interwave = {str(i.interwave).lower()};
         static constexpr int groups_to_merge = {i.groups_to_merge};
         static constexpr bool exchange = {str(i.exchange).lower()};
+        static constexpr int cluster = {i.cluster};
         static constexpr int transpose_dst = {i.transpose_dst}, transpose_vector = {i.transpose_vector};
         static constexpr int transpose_lds = {i.transpose_lds};
         static constexpr bool generic = {str(i.generic).lower()};

@@ -166,6 +166,24 @@ RULES: tuple[Rule, ...] = (
         operations=(BWD_DATA,),
     ),
     Rule(
+        id="tma-cluster",
+        scope="domain",
+        condition="cluster == 1 or (cluster == 2 and elem_bytes == 2 and channels_last and c_vector > 1)",
+        sentence=(
+            "a cluster has one workgroup, or two in 16 bits with the channels last and pairs of weights that are written"
+            " together"
+        ),
+        message="a cluster of {cluster} for {dtype} with layout {layout} and a c vector of {c_vector}",
+        help="leave `cluster` out, or use 2 with a dtype of 16 bits, a layout like NHWGC and no `vector`",
+        reason=(
+            "Clusters of two fill every H100 and H200 whose multiprocessors are even in each GPC, larger ones leave some"
+            " idle. Workgroups share copies where TMA loads the input in im2col order, of 16 bits."
+        ),
+        blame=("cluster", "dtype", "layout", "vector"),
+        only=("wavelet_tma",),
+        operations=(BWD_WEIGHT,),
+    ),
+    Rule(
         id="tma-layout",
         scope="domain",
         condition="not groups_outermost",

@@ -202,6 +202,8 @@ def _draw_copy_family(kind: Kind, rng: random.Random, values: dict[str, Any]) ->
         values["wave_ratio"] = [2, rng.choice((1, 2, 4, 6, 8))]
     if rng.random() < 0.5:
         values["stages"] = rng.randint(2, 12)
+    if kind.operation in FAMILIES[kind.family].clusters and rng.random() < 0.3:
+        values["cluster"] = rng.choice((1, 2, 2, 4))
     if kind.family in ("wavelet_tma", "stationary"):
         planes = not LAYOUTS[values["layout"]].channels_last
         if planes:
