@@ -58,6 +58,9 @@ def test_one_file_an_instance_with_named_constants() -> None:
     exchanged = replace(WAVELET, conv_spec="Default", c_vector=1, exchange=True)
     text = source_of(render_tree((exchanged,), context()), exchanged)
     assert "bool exchange = true;" in text and "CKGEN_DEFINE_INSTANCE_AND_REDUCTION(" in text
+    pair = replace(TMA, cluster=2)
+    tree = render_tree((TMA, pair), context())
+    assert "int cluster = 2;" in source_of(tree, pair) and "cluster" not in source_of(tree, TMA)
 
 
 def test_every_file_names_its_template_and_the_manifest_the_command() -> None:

@@ -246,6 +246,24 @@ def test_where_hoppers_wavelet_can_run() -> None:
     assert [v.message for v in CHECKER.violations(large)] == ["246864 bytes of LDS, sm_90a has 232448"]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cluster": 3},
+        {"c_vector": 1},
+        {"layout": "NGCHW/GKCYX/NGKHW", "conv_spec": "Filter1x1Stride1Pad0", "c_vector": 8},
+        {"dtype": "f32_comp_tf32", "k_per_block": 32, "a_vector": 4, "b_vector": 4},
+    ],
+    ids=["of-three", "single-weights", "planes", "tf32"],
+)
+def test_clusters_of_two_have_16_bits_channels_last_and_pairs_of_weights(fields: dict[str, Any]) -> None:
+    pair = {**EXAMPLES["tma_base"], "cluster": 2}
+    assert CHECKER.broken(Instance(**pair)) == []
+    broken = {**pair, **fields}
+    assert CHECKER.broken(Instance(**{**broken, "cluster": 1})) == []
+    assert [rule.id for rule in CHECKER.broken(Instance(**broken))] == ["tma-cluster"]
+
+
 @pytest.mark.parametrize("tile", [(32, 32), (40, 64)])
 def test_halo_has_one_atom_whatever_the_tile(tile: tuple[int, int]) -> None:
     m_per_block, n_per_block = tile

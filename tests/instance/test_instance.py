@@ -43,6 +43,9 @@ def _instances(operation: Operation) -> st.SearchStrategy[Instance]:
         stages=st.integers(1, 4),
         generic=st.booleans(),
         operation=st.just(operation.name),
+        groups_to_merge=st.integers(1, 32),
+        exchange=st.booleans(),
+        cluster=st.integers(1, 4),
         function=FUNCTIONS,
     )
 
@@ -59,6 +62,8 @@ def test_a_name() -> None:
     pointwise = instance(conv_spec="Filter1x1Stride1Pad0", dtype="bf16_f32_bf16")
     assert pointwise.add_function.endswith("_xdl_nhwgc_gkyxc_nhwgk_bf16_f32_bf16_1x1s1p0_instances")
     assert instance(generic=True).name.endswith("_v8x8x8_s1_generic")
+    assert instance(cluster=2, generic=True).name.endswith("_v8x8x8_s1_c2_generic")
+    assert instance(groups_to_merge=4, exchange=True, cluster=2).name.endswith("_v8x8x8_s1_m4_exchange_c2")
 
 
 def test_a_name_of_backward_data() -> None:
@@ -94,6 +99,8 @@ def test_different_instances_have_different_names(a: Instance, b: Instance) -> N
         "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_0128x128x32_w0x4_xdl32_v8x8x8_s1",
         "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_gkyxc_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1",
         "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1_",
+        "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1_c1",
+        "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s1_c2_exchange",
         "grouped_conv2d_bwd_weight_xdl_nhwgc_gkyxc_nhwgk_f16_default_128x128x32_w0x4_xdl32_v8x8x8_s\u0661",
     ],
 )

@@ -154,6 +154,20 @@ def test_what_needs_more_than_hopper_has_is_refused(include: Path) -> None:
     assert "static assertion failed: lds-bytes: " in syntax_check(include, text)
 
 
+def test_an_instance_may_leave_out_its_cluster(include: Path) -> None:
+    """It is then 1, as for families that do not have the key."""
+    bare = cpp_struct("C", TMA).replace("        static constexpr int cluster = 1;\n", "")
+    pair = cpp_struct("P", replace(TMA, cluster=2))
+    text = f"""{CHECKED}{bare}\n{pair}
+        static_assert(ckgen::kCluster<C> == 1 && ckgen::kCluster<{derived_of(TMA, "C")}> == 1);
+        static_assert(ckgen::kCluster<{derived_of(TMA, "P")}> == 2);
+        template struct ckgen::CheckedBwdWeightTma<C>;
+        template struct ckgen::CheckedBwdWeightTma<P>;"""
+    assert "cluster" not in bare and syntax_check(include, text) == ""
+    four = f"{CHECKED}{cpp_struct('C', replace(TMA, cluster=4))}\ntemplate struct ckgen::CheckedBwdWeightTma<C>;"
+    assert "static assertion failed: tma-cluster: " in syntax_check(include, four)
+
+
 def test_a_file_of_several_families_keeps_each_instances_own(include: Path, tmp_path: Path) -> None:
     """Unity builds include families one after another, and may return to an earlier one, in one translation unit."""
     (tmp_path / "ckgen").mkdir()

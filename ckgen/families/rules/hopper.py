@@ -169,15 +169,12 @@ RULES: tuple[Rule, ...] = (
         id="tma-cluster",
         scope="domain",
         condition="cluster == 1 or (cluster == 2 and elem_bytes == 2 and channels_last and c_vector > 1)",
-        sentence=(
-            "a cluster has one workgroup, or two in 16 bits with the channels last and pairs of weights that are written"
-            " together"
-        ),
+        sentence="a cluster has one workgroup, or, in 16 bits with the channels last and weights in pairs, two",
         message="a cluster of {cluster} for {dtype} with layout {layout} and a c vector of {c_vector}",
         help="leave `cluster` out, or use 2 with a dtype of 16 bits, a layout like NHWGC and no `vector`",
         reason=(
-            "Clusters of two fill every H100 and H200 whose multiprocessors are even in each GPC, larger ones leave some"
-            " idle. Workgroups share copies where TMA loads the input in im2col order, of 16 bits."
+            "Clusters of two fill every H100 and H200 whose multiprocessors are even in each GPC, larger ones leave"
+            " some idle. Workgroups share copies where TMA loads the input in im2col order, of 16 bits."
         ),
         blame=("cluster", "dtype", "layout", "vector"),
         only=("wavelet_tma",),
