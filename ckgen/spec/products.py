@@ -124,7 +124,7 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
     shape = Shape(kind.operation, values["layout"], conv_spec, kind.generic, dtype, *extents, copy_threads)
     a, b, c = family.vectors(_widths(values.get("vector")), shape)
     instance = Instance(
-        family=kind.family,
+        **kind._asdict(),
         layout=values["layout"],
         dtype=dtype,
         conv_spec=conv_spec,
@@ -138,8 +138,6 @@ def build(kind: Kind, values: Mapping[str, Any]) -> Instance:
         b_vector=b,
         c_vector=c,
         stages=values.get("stages") or 1,
-        generic=kind.generic,
-        operation=kind.operation,
         pipeline_version=PIPELINES.get(values.get("pipeline_version", ""), 0),
         interwave=SCHEDULERS.get(values.get("scheduler", ""), False),
         groups_to_merge=values.get("groups_to_merge") or 1,
