@@ -32,9 +32,13 @@ void Thread::BallotLane::execute(void* const* lanes) {
     for(int lane = 0; lane < count; ++lane)
         static_cast<BallotLane*>(lanes[lane])->result = bits;
 }
-uint32 Thread::block_id() const { return group_->block(); }
-uint32 Thread::grid_size() const { return group_->blocks(); }
-void Thread::barrier(Site site) const { group_->barrier(id_, site); }
+uint32 Thread::block_id() const { return group_->block(id_); }
+uint32 Thread::grid_size() const { return group_->grid().blocks; }
+void Thread::barrier(Site site) const {
+    if(group_->grid().cluster > 1)
+        throw HostError("a workgroup's barrier in a cluster is not emulated, only cluster_barrier(), at " + text(site));
+    group_->barrier(id_, site);
+}
 void Thread::collective(void* payload, void (*execute)(void* const*), Site site) const {
     group_->collective(id_, payload, execute, kWaveSize, site);
 }
@@ -44,7 +48,7 @@ void Thread::exchange(void* payload, void (*execute)(void* const*), int lanes, S
 char* Thread::lds(int byte_offset, int bytes, bool write, Site site) const {
     if(group_->banks.active())
         group_->banks.add(id_, byte_offset, bytes, write, site);
-    return group_->lds.access(group_->lds.by_thread(id_, site), byte_offset, bytes, write);
+    return group_->lds.access(group_->lds.by_thread(id_, site), group_->place(id_, byte_offset), bytes, write);
 }
 void Thread::check_global(const void* address, int bytes, bool write, Site site) const {
     const auto* at = static_cast<const char*>(address);

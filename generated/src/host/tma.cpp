@@ -14,7 +14,7 @@ void TmaUnit::begin() {
 void TmaUnit::init(int id, uint32 address, int arrivals, Site site) {
     CheckedLds& lds = group_.lds;
     lds.track();
-    const int offset = static_cast<int>(address - lds_start());
+    const int offset = group_.place(id, static_cast<int>(address - lds_start()));
     const Access access = lds.by_thread(id, site);
     if(address % 8 != 0 || arrivals < 1 || arrivals > 0xfffff)
         lds.fail("an mbarrier for " + std::to_string(arrivals) + " arrivals at address " + std::to_string(address) +
@@ -46,10 +46,10 @@ void TmaUnit::fence_init(Site) {
         barrier.published = true;
 }
 
-int TmaUnit::find(int id, uint32 address, const char* what, Site site) {
+int TmaUnit::find(int id, int rank, uint32 address, const char* what, Site site) {
     CheckedLds& lds = group_.lds;
     lds.track();
-    const int offset = static_cast<int>(address - lds_start());
+    const int offset = group_.place_at(rank, static_cast<int>(address - lds_start()));
     const Access access = lds.by_thread(id, site);
     for(size_t i = 0; i < mbarriers_.size(); ++i) {
         const Mbarrier& barrier = mbarriers_[i];
@@ -66,7 +66,7 @@ int TmaUnit::find(int id, uint32 address, const char* what, Site site) {
 }
 
 void TmaUnit::expect(int id, uint32 address, int bytes, Site site) {
-    const int index = find(id, address, "mbarrier_expect", site);
+    const int index = find(id, group_.rank(id), address, "mbarrier_expect", site);
     Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
     barrier.bytes += bytes;
     barrier.expect_site = site;
@@ -74,8 +74,8 @@ void TmaUnit::expect(int id, uint32 address, int bytes, Site site) {
     try_complete(index);
 }
 
-void TmaUnit::arrive(int id, uint32 address, Site site) {
-    const int index = find(id, address, "mbarrier_arrive", site);
+void TmaUnit::arrive(int id, int rank, uint32 address, Site site) {
+    const int index = find(id, rank, address, "mbarrier_arrive", site);
     arrived(id, mbarriers_[static_cast<size_t>(index)], site);
     try_complete(index);
 }
@@ -107,7 +107,7 @@ void TmaUnit::try_complete(int index) {
 
 void TmaUnit::wait(int id, uint32 address, int parity, Site site) {
     for(;;) {
-        const int index = find(id, address, "mbarrier_wait", site);
+        const int index = find(id, group_.rank(id), address, "mbarrier_wait", site);
         const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
         if((barrier.phase & 1) != static_cast<uint32>(parity)) {
             if(!barrier.released.empty())  // a new one has no earlier phase
@@ -119,14 +119,21 @@ void TmaUnit::wait(int id, uint32 address, int parity, Site site) {
 }
 
 void TmaUnit::start(int id, const TmaRequest& request) {
+    if(request.ranks == 0)
+        start_at(id, group_.rank(id), request);
+    for(int rank = 0; rank < request.ranks; ++rank)
+        start_at(id, rank, request);
+}
+
+void TmaUnit::start_at(int id, int rank, const TmaRequest& request) {
     CheckedLds& lds = group_.lds;
-    const int index = find(id, request.barrier, "a copy that counts", request.site);
+    const int index = find(id, rank, request.barrier, "a copy that counts", request.site);
     const Mbarrier& barrier = mbarriers_[static_cast<size_t>(index)];
     const Access access = lds.by_thread(id, request.site);
     if(!barrier.published)
         lds.fail("a copy counts on the " + name(barrier) + ", which no fence_mbarrier_init made visible, " +
                  lds.said(access));
-    copies_.push_back({request, index, barrier.phase, lds.clocks.snapshot(id)});
+    copies_.push_back({request, rank, index, barrier.phase, lds.clocks.snapshot(id)});
     if(request.map == nullptr) {
         if(request.target % 16 != 0 || reinterpret_cast<std::uintptr_t>(request.source) % 16 != 0)
             lds.fail("a copy to address " + std::to_string(request.target) +
@@ -206,7 +213,8 @@ void TmaUnit::start_word(int id, uint32 target, const void* source, bool copies,
             group_.out_of_bounds("a copy", from, sizeof(value), false, site);
         std::memcpy(&value, from, sizeof(value));
     }
-    std::memset(lds.access(access, static_cast<int>(target - lds_start()), sizeof(value), true), 0xff, sizeof(value));
+    std::memset(lds.access(access, group_.place(id, static_cast<int>(target - lds_start())), sizeof(value), true), 0xff,
+                sizeof(value));
     words_of(id).back().push_back({target, value, site});
 }
 
@@ -215,7 +223,7 @@ void TmaUnit::wait_for_words(int id, int left) {
     for(; groups.size() > static_cast<size_t>(left) + 1; groups.pop_front())
         for(const Word& word : groups.front()) {
             const Access access = group_.lds.by_thread(id, word.site);
-            const int offset = static_cast<int>(word.target - lds_start());
+            const int offset = group_.place(id, static_cast<int>(word.target - lds_start()));
             std::memcpy(group_.lds.access(access, offset, sizeof(word.value), true), &word.value, sizeof(word.value));
         }
 }
@@ -306,7 +314,8 @@ void TmaUnit::put_row(const Copy& copy, uint32 start, bool swizzled) {
         uint32 address = start + chunk;
         if(swizzled)
             address ^= address >> 3 & (row_.size() == 128 ? 0x70u : 0x30u);
-        std::memcpy(lds.access(access, static_cast<int>(address - lds_start()), 16, true), row_.data() + chunk, 16);
+        const int offset = group_.place_at(copy.rank, static_cast<int>(address - lds_start()));
+        std::memcpy(lds.access(access, offset, 16, true), row_.data() + chunk, 16);
     }
 }
 
@@ -338,8 +347,11 @@ int self() { return Workgroup::running().current(); }
 void mbarrier_init(uint32 barrier, int arrivals, Site site) { engine().init(self(), barrier, arrivals, site); }
 void fence_mbarrier_init(Site site) { engine().fence_init(site); }
 void mbarrier_expect(uint32 barrier, int bytes, Site site) { engine().expect(self(), barrier, bytes, site); }
-void mbarrier_arrive(uint32 barrier, Site site) { engine().arrive(self(), barrier, site); }
+void mbarrier_arrive(uint32 barrier, Site site) { mbarrier_arrive_at(barrier, cluster_rank(), site); }
+void mbarrier_arrive_at(uint32 barrier, int rank, Site site) { engine().arrive(self(), rank, barrier, site); }
 void mbarrier_wait(uint32 barrier, int parity, Site site) { engine().wait(self(), barrier, parity, site); }
+int cluster_rank() { return Workgroup::running().rank(self()); }
+void cluster_barrier(Site site) { Workgroup::running().barrier(self(), site); }
 void start_tma(const TmaRequest& request) {
     Workgroup::running().check_early(self(), request.site);
     engine().start(self(), request);

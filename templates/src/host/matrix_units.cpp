@@ -82,7 +82,7 @@ void MatrixUnits::read(int first, uint64 descriptor, int columns, uint16* elemen
         for(int first_column = 0; first_column < columns; first_column += 64) {
             const uint32 row = start + static_cast<uint32>(first_column / 64) * block_bytes +
                                static_cast<uint32>(k / 8) * stride_bytes + static_cast<uint32>(k % 8) * 128;
-            const char* bytes = lds.access(access, static_cast<int>(row - lds_start()), 128, false);
+            const char* bytes = lds.access(access, group_.place(first, static_cast<int>(row - lds_start())), 128, false);
             const auto chunks = static_cast<uint32>(std::min(columns - first_column, 64) / 8);
             for(uint32 chunk = 0; chunk < chunks; ++chunk)
                 std::memcpy(elements + k * columns + first_column + static_cast<int>(chunk) * 8,
@@ -106,7 +106,9 @@ void MatrixUnits::read_rows(int first, uint64 descriptor, int columns, char* ele
                 start + static_cast<uint32>(column / 8) * field(32) + static_cast<uint32>(column % 8) * row_bytes;
             const uint32 place = (offset / 16 + chunk) ^ (row >> 7 & (row_bytes / 16 - 1));
             std::memcpy(elements + column * 32 + static_cast<int>(chunk) * 16,
-                        lds.access(access, static_cast<int>(row + place * 16 - lds_start()), 16, false), 16);
+                        lds.access(access, group_.place(first, static_cast<int>(row + place * 16 - lds_start())), 16,
+                                   false),
+                        16);
         }
 }
 
@@ -147,7 +149,7 @@ void MatrixUnits::load(int first, const uint32* registers, const uint32 (&addres
         if(addresses[lane] % 16 != 0)
             lds.fail("a matrix row at address " + std::to_string(addresses[lane]) +
                      ", which is not a multiple of 16, " + lds.said(access));
-        made.offsets[lane] = static_cast<int>(addresses[lane] - lds_start());
+        made.offsets[lane] = group_.place(first, static_cast<int>(addresses[lane] - lds_start()));
         std::memcpy(rows[lane], lds.find(access, made.offsets[lane], 16, false), 16);
         if(group_.banks.active())
             group_.banks.add(first + lane, made.offsets[lane], 16, false, site);
@@ -242,7 +244,8 @@ void move_registers(Site site) {
 
 void barrier_of(int number, int threads, Site site) {
     Workgroup& group = Workgroup::running();
-    group.named_barrier(group.current(), number, threads, site);
+    constexpr int most = 16;  // of a workgroup
+    group.named_barrier(group.current(), number + most * group.rank(group.current()), threads, site);
 }
 
 void fence_proxy_async(Site) {

@@ -54,23 +54,22 @@ uint64 next_random(uint64& state) {  // xorshift64*, Vigna 2016
 
 Workgroup& Workgroup::running() { return *running_group; }
 
-void Workgroup::prepare(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes,
-                        const Regions& regions, uint64 seed) {
+void Workgroup::prepare(KernelEntry entry, const void* args, const Grid& grid, const Regions& regions, uint64 seed) {
     entry_ = entry;
     args_ = args;
-    blocks_ = blocks;
-    threads_ = threads;
+    grid_ = grid;
+    threads_ = grid.threads * grid.cluster;
     regions_ = &regions;
     random_ = seed;
-    add_fibers(threads);
-    order_.resize(static_cast<size_t>(threads));
-    at_collective_.resize(static_cast<size_t>(threads / Agents::kWarp));
-    lds.prepare(threads, lds_bytes);
-    banks.prepare(threads);
+    add_fibers(threads_);
+    order_.resize(static_cast<size_t>(threads_));
+    at_collective_.resize(static_cast<size_t>(threads_ / Agents::kWarp));
+    lds.prepare(threads_, grid.lds_bytes * grid.cluster);
+    banks.prepare(threads_);
 }
 
-void Workgroup::run(uint32 block) {
-    block_ = block;
+void Workgroup::run(uint32 number) {
+    block_ = number * static_cast<uint32>(grid_.cluster);
     failure_.clear();
     lds.begin();
     copies.begin();
@@ -209,6 +208,7 @@ bool Workgroup::open_barrier() {
         return false;
     }
     lds.pass_barrier();
+    copies.meet();
     banks.meet();
     for(int id = 0; id < threads_; ++id)
         fibers_[id].state = State::ready;
@@ -287,7 +287,7 @@ void Workgroup::fiber_main() {
     const int id = current_;
     for(;;) {  // a finished fiber waits for the next workgroup: a new fiber costs system calls
         try {
-            Thread thread(*this, id);
+            Thread thread(*this, id, id / grid_.threads * grid_.threads);
             entry_(args_, thread);
         } catch(const std::exception& error) {
             failure_ = error.what();
@@ -344,9 +344,13 @@ EnginePool& engines() {
 
 }  // namespace
 
-void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions) {
-    if(threads % Agents::kWarp != 0)
-        throw LaunchError("host platform: " + std::to_string(threads) + " threads are not whole waves of 32");
+void run_grid(KernelEntry entry, const void* args, const Grid& grid, const Regions& regions) {
+    if(grid.threads % Agents::kWarp != 0)
+        throw LaunchError("host platform: " + std::to_string(grid.threads) + " threads are not whole waves of 32");
+    const uint32 clusters = grid.blocks / static_cast<uint32>(grid.cluster);
+    if(clusters * static_cast<uint32>(grid.cluster) != grid.blocks)
+        throw LaunchError("host platform: " + std::to_string(grid.blocks) + " workgroups are not whole clusters of " +
+                          std::to_string(grid.cluster));
     const HostOptions options = host_options();
     const uint32 cores =
         std::max(1u, options.threads > 0 ? static_cast<uint32>(options.threads) : std::thread::hardware_concurrency());
@@ -357,13 +361,12 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
         std::unique_ptr<Workgroup> engine;
         try {
             engine = engines().take();
-            engine->prepare(entry, args, blocks, threads, lds_bytes, regions,
-                            options.seed * 2654435761u * (worker + 1));
-            for(uint32 block = next++; block < blocks; block = next++)
-                engine->run(block);
+            engine->prepare(entry, args, grid, regions, options.seed * 2654435761u * (worker + 1));
+            for(uint32 number = next++; number < clusters; number = next++)
+                engine->run(number);
             engine->banks.finish();
         } catch(...) {
-            next = blocks;
+            next = clusters;
             const std::lock_guard<std::mutex> lock(mutex);
             if(!error)
                 error = std::current_exception();
@@ -373,7 +376,7 @@ void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, i
     };
     std::vector<std::thread> helpers;
     try {
-        for(uint32 worker = 1; worker < std::min(cores, blocks); ++worker)
+        for(uint32 worker = 1; worker < std::min(cores, clusters); ++worker)
             helpers.emplace_back(work, worker);
     } catch(const std::system_error&) {  // the limit of threads is reached: those that there are do the work
     }

@@ -361,7 +361,7 @@ BwdWeightArgs make_args(const BwdWeightTraits& t, const Problem& problem, int sp
     a.tap_columns = static_cast<int32>(tap_columns(t, p));
     a.columns = static_cast<int32>(a.tap_columns * p.taps());
     a.k = static_cast<int32>(rows_of_k(t, p));
-    a.m_tiles = ceil_div(a.m, t.m_per_block);
+    a.m_tiles = static_cast<int32>(m_tiles(t, p));
     a.n_tiles = ceil_div(t.is_halo() ? a.c : a.columns, t.n_per_block);
     a.groups = static_cast<int32>(problem.groups());
     a.groups_per_block = t.is_halo() ? t.groups_per_block : static_cast<int32>(merged_groups(t, problem));

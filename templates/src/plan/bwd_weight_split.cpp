@@ -19,10 +19,9 @@ Work work_of(const BwdWeightTraits& t, const Problem& problem) {
                     divide_up(problem.groups(), t.groups_per_block),
                 halo_steps(t, p)};
     // Lengths are below 2^31, so only the last product may exceed 64 bits; with that many tiles no split is needed.
-    const int64 m_tiles = divide_up(p.out_channels(), t.m_per_block);
     const int64 n_tiles = divide_up(tap_columns(t, p) * p.taps(), t.n_per_block);
     int64 tiles = 0;
-    if(__builtin_mul_overflow(m_tiles * n_tiles, p.groups(), &tiles))
+    if(__builtin_mul_overflow(m_tiles(t, p) * n_tiles, p.groups(), &tiles))
         tiles = int64{1} << 62;
     return {tiles, divide_up(rows_of_k(t, p), t.k_per_block)};
 }
@@ -41,6 +40,10 @@ int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
 int64 tap_columns(const BwdWeightTraits& t, const Problem& p) {
     const int64 box = 128 / t.elem_bytes;
     return t.persistent && p.taps() > 1 ? divide_up(p.in_channels(), box) * box : p.in_channels();
+}
+
+int64 m_tiles(const BwdWeightTraits& t, const Problem& p) {
+    return divide_up(p.out_channels(), int64{t.m_per_block} * t.cluster) * t.cluster;
 }
 
 int64 rows_of_k(const BwdWeightTraits& t, const Problem& p) {
@@ -64,7 +67,10 @@ int resolve_split_k(const BwdWeightTraits& t, const Problem& p, int compute_unit
 }
 
 TileSchedule tile_schedule(const BwdWeightTraits& t, const Problem& p, int split_k, int compute_units) {
-    return t.persistent ? share_tiles(tile_work(t, work_of(t, p)), split_k, compute_units) : TileSchedule{};
+    if(!t.persistent)
+        return {};
+    // All workgroups of a cluster have units of the same kind.
+    return share_tiles(tile_work(t, work_of(t, p)), split_k, compute_units / t.cluster * t.cluster);
 }
 
 int64 halo_steps(const BwdWeightTraits& t, const Problem& p) {

@@ -235,7 +235,7 @@ struct DlDerived : WithOptionalKeys<Config> {
 
 // Family wavelet_tma. Operation: one of ckgen/config/operations.hpp.
 template <class Config, class Operation>
-struct TmaDerived : WithExchange<Config> {
+struct TmaDerived : WithCluster<WithExchange<Config>> {
     // Contiguous along GEMM-K, else along GEMM-M or GEMM-N.
     static constexpr bool a_k_major = Operation::template k_major<typename Operation::template A<typename Config::Layout>>;
     static constexpr bool b_k_major = Operation::template k_major<typename Operation::template B<typename Config::Layout>>;
@@ -245,15 +245,15 @@ struct TmaDerived : WithExchange<Config> {
     using ComputeA = typename Config::DataType::ComputeA;
     using ComputeB = typename Config::DataType::ComputeB;
     using Accumulator = typename Config::DataType::Accumulator;
-    using WithExchange<Config>::a_vector;
-    using WithExchange<Config>::exchange;
-    using WithExchange<Config>::k_per_block;
-    using WithExchange<Config>::load_waves;
-    using WithExchange<Config>::m_per_block;
-    using WithExchange<Config>::m_per_xdl;
-    using WithExchange<Config>::math_waves;
-    using WithExchange<Config>::n_per_block;
-    using WithExchange<Config>::stages;
+    using WithCluster<WithExchange<Config>>::a_vector;
+    using WithCluster<WithExchange<Config>>::exchange;
+    using WithCluster<WithExchange<Config>>::k_per_block;
+    using WithCluster<WithExchange<Config>>::load_waves;
+    using WithCluster<WithExchange<Config>>::m_per_block;
+    using WithCluster<WithExchange<Config>>::m_per_xdl;
+    using WithCluster<WithExchange<Config>>::math_waves;
+    using WithCluster<WithExchange<Config>>::n_per_block;
+    using WithCluster<WithExchange<Config>>::stages;
     static constexpr int wei_bytes = sizeof(Wei);
     static constexpr bool a_channels_last = Operation::template A<typename Config::Layout>::channels_last;
     static constexpr bool b_channels_last = Operation::template B<typename Config::Layout>::channels_last;

@@ -61,6 +61,19 @@ inline constexpr bool kExchanges = false;
 template <class D>
 inline constexpr bool kExchanges<D, typename IfMember<D::exchange>::type> = D::exchange;
 
+template <class Config, class = void>
+struct WithCluster : Config {
+    static constexpr int cluster = 1;
+};
+template <class Config>
+struct WithCluster<Config, typename IfMember<Config::cluster>::type> : Config {};
+
+// Workgroups that run together and share the copies of B. Only some families have the key.
+template <class D, class = void>
+inline constexpr int kCluster = 1;
+template <class D>
+inline constexpr int kCluster<D, typename IfMember<D::cluster>::type> = D::cluster;
+
 // True if columns of the product are the taps of a filter row, which the epilogue adds: family col2im.
 template <class D, class = void>
 inline constexpr bool kSumsColumns = false;

@@ -301,6 +301,7 @@ struct BwdWeightTmaRules {
     static constexpr auto math_waves = D::math_waves;
     static constexpr auto m_per_block = D::m_per_block;
     static constexpr auto part_buffers = D::part_buffers;
+    static constexpr auto cluster = D::cluster;
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto shift_buffers = D::shift_buffers;
@@ -317,6 +318,7 @@ struct BwdWeightTmaRules {
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
+    static_assert(cluster == 1 || (cluster == 2 && elem_bytes == 2 && D::Layout::channels_last && c_vector > 1), "tma-cluster: a cluster has one workgroup, or two in 16 bits with the channels last and pairs of weights that are written together");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");

@@ -76,9 +76,10 @@ class Workgroup;  // the engine
 
 class Thread {
 public:
-    Thread(Workgroup& group, int id) : group_(&group), id_(id) {}
+    // `first`: number of the workgroup's first thread among those of its cluster.
+    Thread(Workgroup& group, int id, int first) : group_(&group), id_(id), first_(first) {}
 
-    int thread_id() const { return id_; }
+    int thread_id() const { return id_ - first_; }
     uint32 block_id() const;
     uint32 grid_size() const;
     int uniform(int value) const { return value; }
@@ -173,7 +174,7 @@ private:
     void exchange(void* payload, void (*execute)(void* const* payloads), int lanes, Site site) const;
     char* lds(int byte_offset, int bytes, bool write, Site site) const;
     Workgroup* group_;
-    int id_;
+    int id_, first_;
 };
 
 void pdl_wait();
@@ -220,8 +221,13 @@ struct HostOptions {
 };
 HostOptions& host_options();
 
-// Runs `blocks` workgroups of `threads` fibers; throws HostError with the first report.
-void run_grid(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions);
+// Workgroups of a launch, threads and bytes of LDS of each, and workgroups of a cluster.
+struct Grid {
+    uint32 blocks;
+    int threads, lds_bytes, cluster;
+};
+// Runs the workgroups, with a fiber for each thread; throws HostError with the first report.
+void run_grid(KernelEntry entry, const void* args, const Grid& grid, const Regions& regions);
 
 template <class Kernel>
 void kernel_entry(const void* args, Thread& thread) {
@@ -245,10 +251,11 @@ void fixup_entry(const void* args, Thread& thread) {
 
 template <class Kernel>
 void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args, const Regions& regions, Stream) {
-    run_grid(entry, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
+    const Grid grid{blocks, Kernel::launch_threads, Kernel::lds_bytes, ClusterOf<Kernel>::value};
+    run_grid(entry, &args, grid, regions);
     if constexpr(HasFixup<Kernel>::value)
         if(Kernel::needs_fixup(args))
-            run_grid(&fixup_entry<Kernel>, &args, blocks, Kernel::launch_threads, Kernel::lds_bytes, regions);
+            run_grid(&fixup_entry<Kernel>, &args, grid, regions);
 }
 
 int compute_units();

@@ -21,7 +21,8 @@ public:
     void init(int id, uint32 address, int arrivals, Site site);
     void fence_init(Site site);
     void expect(int id, uint32 address, int bytes, Site site);
-    void arrive(int id, uint32 address, Site site);
+    // Arrives at an mbarrier of the workgroup with this rank in the cluster.
+    void arrive(int id, int rank, uint32 address, Site site);
     void wait(int id, uint32 address, int parity, Site site);
     void start(int id, const TmaRequest& request);
 
@@ -56,6 +57,7 @@ private:
     };
     struct Copy {
         TmaRequest request;
+        int rank;  // of the workgroup whose LDS is written
         int mbarrier;
         uint32 phase;
         Clocks::Row known;  // knowledge of the thread that issued it
@@ -70,7 +72,8 @@ private:
 
     static std::string name(const Mbarrier& barrier) { return "mbarrier at offset " + std::to_string(barrier.offset); }
     WordGroups& words_of(int id);
-    int find(int id, uint32 address, const char* what, Site site);
+    int find(int id, int rank, uint32 address, const char* what, Site site);
+    void start_at(int id, int rank, const TmaRequest& request);
     void arrived(int id, Mbarrier& barrier, Site site);
     void try_complete(int index);
     void execute(const Copy& copy);

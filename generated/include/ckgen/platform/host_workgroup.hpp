@@ -1,6 +1,7 @@
 // Copied by ckgen from templates/include/ckgen/platform/host_workgroup.hpp. Do not edit; run: ckgen generate
-// The host platform's engine: a workgroup whose threads are fibers. Internal to the runtime's sources and to the atoms
-// that the host executes; kernels see platform/host.hpp.
+// The host platform's engine: a workgroup whose threads are fibers, or a cluster of workgroups, whose fibers and LDS
+// follow each other. Internal to the runtime's sources and to the atoms that the host executes; kernels see
+// platform/host.hpp.
 #pragma once
 
 #include <setjmp.h>
@@ -22,18 +23,28 @@ public:
     Workgroup(const Workgroup&) = delete;
     Workgroup& operator=(const Workgroup&) = delete;
 
-    void prepare(KernelEntry entry, const void* args, uint32 blocks, int threads, int lds_bytes, const Regions& regions,
-                 uint64 seed);
-    void run(uint32 block);
+    void prepare(KernelEntry entry, const void* args, const Grid& grid, const Regions& regions, uint64 seed);
+    void run(uint32 number);
 
-    uint32 block() const { return block_; }
-    uint32 blocks() const { return blocks_; }
+    // Of all workgroups of a cluster.
     int threads() const { return threads_; }
+    const Grid& grid() const { return grid_; }
+    // A fiber's rank in its cluster, its block, and a byte of its workgroup's LDS in that of the cluster.
+    int rank(int id) const { return id / grid_.threads; }
+    uint32 block(int id) const { return block_ + static_cast<uint32>(rank(id)); }
+    int place(int id, int offset) const { return place_at(rank(id), offset); }
+    int place_at(int rank, int offset) const {
+        if(grid_.cluster > 1 && (offset < 0 || offset >= grid_.lds_bytes || rank >= grid_.cluster))
+            lds.fail("offset " + std::to_string(offset) + " of workgroup " + std::to_string(rank) +
+                     " of a cluster is outside the LDS of " + std::to_string(grid_.lds_bytes) + " bytes");
+        return rank * grid_.lds_bytes + offset;
+    }
     // The workgroup whose fiber this OS thread runs, and the fiber's number.
     static Workgroup& running();
     int current() const { return current_; }
     bool keeps_few_mappings() const { return stacks_.guards_are_free(); }
 
+    // All threads of a cluster meet. A barrier of one of its workgroups is not emulated.
     void barrier(int id, Site site) { wait(id, State::at_barrier, site, 0); }
     // Waits until `threads` threads are at the barrier of this number.
     void named_barrier(int id, int number, int threads, Site site);
@@ -94,8 +105,8 @@ private:
     const void* args_ = nullptr;
     const Regions* regions_ = nullptr;
     int threads_ = 0;
-    uint32 block_ = 0;
-    uint32 blocks_ = 0;
+    uint32 block_ = 0;  // the first of the cluster
+    Grid grid_{};
     int current_ = 0;
     uint64 random_ = 0;
     std::string failure_;

@@ -93,7 +93,7 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
     typename Kernel::Args copy = args;
     void* pointers[] = {&copy};
     const LaunchNeeds needs = launch_needs<Kernel>(entry);
-    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchAttribute attributes[3] = {};
     cudaLaunchConfig_t config{};
     if(needs.overlaps) {
         cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
@@ -106,6 +106,11 @@ void launch(KernelEntry entry, uint32 blocks, const typename Kernel::Args& args,
             attribute.id = cudaLaunchAttributeCooperative;
             attribute.val.cooperative = 1;
         }
+    if constexpr(ClusterOf<Kernel>::value > 1) {
+        cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim = {ClusterOf<Kernel>::value, 1, 1};
+    }
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(Kernel::launch_threads);
     // Workgroups that begin early would share the multiprocessors that are idle then, while others have none.

@@ -25,6 +25,25 @@ CKGEN_DEVICE void mbarrier_expect(uint32 barrier, int bytes) {
 CKGEN_DEVICE void mbarrier_arrive(uint32 barrier) {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+// Arrives at the barrier that the workgroup with this rank in the cluster has at the same address. PTX ISA 9.0,
+// 9.7.8.26 (mapa). Without `.release.cluster`, which would be a fence of the whole device's memory: the arrival says
+// that shared memory is no longer read.
+CKGEN_DEVICE void mbarrier_arrive_at(uint32 barrier, int rank) {
+    asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+                 "r"(rank)
+                 : "memory");
+}
+// This workgroup's number in its cluster.
+CKGEN_DEVICE int cluster_rank() {
+    int rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+// A barrier of all threads of a cluster. PTX ISA 9.0, 9.7.13.4 (barrier.cluster).
+CKGEN_DEVICE void cluster_barrier() {
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+}
 // Waits for the phase of the given parity to complete.
 CKGEN_DEVICE void mbarrier_wait(uint32 barrier, int parity) {
     asm volatile("{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n@!done bra "
@@ -52,28 +71,35 @@ CKGEN_DEVICE void tma_load_nd(uint32 target, const TensorMap& map, uint32 barrie
 }
 
 // Pixels of an image in im2col order. position[0] is the innermost spatial coordinate of the first pixel under tap 0,
-// tap[0] that dimension's tap offset.
-template <int NDim>
+// tap[0] that dimension's tap offset. Ranks: number of workgroups of the cluster to whose shared memory they are copied,
+// at the same addresses as here, where their barriers count them; 0 is this workgroup alone.
+template <int NDim, int Ranks = 0>
 CKGEN_DEVICE void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int channel,
                                   const int (&position)[NDim], int image, const uint16 (&tap)[NDim]) {
+    constexpr uint16 ranks = (1 << Ranks) - 1;
+#define CKGEN_IM2COL(DIMENSIONS, POSITION, TAP, ...)                                                                   \
+    if constexpr(Ranks == 0)                                                                                           \
+        asm volatile("cp.async.bulk.tensor." DIMENSIONS                                                                \
+                     ".im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " POSITION "], [%2], " TAP \
+                     ";" ::"r"(target),                                                                                \
+                     "l"(&map), "r"(barrier), "h"(ranks), "r"(channel), "r"(image), __VA_ARGS__                        \
+                     : "memory");                                                                                      \
+    else                                                                                                               \
+        asm volatile("cp.async.bulk.tensor." DIMENSIONS                                                                \
+                     ".im2col.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "           \
+                     "[%1, " POSITION "], [%2], " TAP ", %3;" ::"r"(target),                                           \
+                     "l"(&map), "r"(barrier), "h"(ranks), "r"(channel), "r"(image), __VA_ARGS__                        \
+                     : "memory")
     if constexpr(NDim == 1) {
-        asm volatile("cp.async.bulk.tensor.3d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-                     "[%1, {%3, %4, %5}], [%2], {%6};" ::"r"(target),
-                     "l"(&map), "r"(barrier), "r"(channel), "r"(position[0]), "r"(image), "h"(tap[0])
-                     : "memory");
+        CKGEN_IM2COL("3d", "{%4, %6, %5}", "{%7}", "r"(position[0]), "h"(tap[0]));
     } else if constexpr(NDim == 2) {
-        asm volatile("cp.async.bulk.tensor.4d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-                     "[%1, {%3, %4, %5, %6}], [%2], {%7, %8};" ::"r"(target),
-                     "l"(&map), "r"(barrier), "r"(channel), "r"(position[0]), "r"(position[1]), "r"(image), "h"(tap[0]),
-                     "h"(tap[1])
-                     : "memory");
+        CKGEN_IM2COL("4d", "{%4, %6, %7, %5}", "{%8, %9}", "r"(position[0]), "r"(position[1]), "h"(tap[0]),
+                     "h"(tap[1]));
     } else {
-        asm volatile("cp.async.bulk.tensor.5d.im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-                     "[%1, {%3, %4, %5, %6, %7}], [%2], {%8, %9, %10};" ::"r"(target),
-                     "l"(&map), "r"(barrier), "r"(channel), "r"(position[0]), "r"(position[1]), "r"(position[2]),
-                     "r"(image), "h"(tap[0]), "h"(tap[1]), "h"(tap[2])
-                     : "memory");
+        CKGEN_IM2COL("5d", "{%4, %6, %7, %8, %5}", "{%9, %10, %11}", "r"(position[0]), "r"(position[1]),
+                     "r"(position[2]), "h"(tap[0]), "h"(tap[1]), "h"(tap[2]));
     }
+#undef CKGEN_IM2COL
 }
 
 // Loads a run of bytes. Their number and both addresses are multiples of 16. PTX ISA 9.0, 9.7.9.25.4 (cp.async.bulk).

@@ -18,6 +18,8 @@ struct BwdWeightPlan : Plan<BwdWeightArgs> {
 struct BwdWeightTraits : InstanceTraits {
     int groups_per_block = 1;
     int consumers = 1;  // tiles in flight per workgroup of a persistent kernel
+    int cluster = 1;    // its workgroups that share copies; they have neighbouring tiles of GEMM-M, for which tiles are
+                        // added where their number is not a multiple
     // Planner of a family without a matrix product, else null. It finds the problem checked; it returns the reason for
     // a refusal.
     std::string (*plan_family)(BwdWeightPlan&, const BwdWeightTraits&, const Problem&, const Addresses&,
@@ -53,6 +55,9 @@ std::string check_shifted_vectors(const BwdWeightTraits& traits, const Problem& 
 // Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 128 bytes of them. A single tap
 // needs no whole boxes, as its columns are the last.
 int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);
+
+// Tiles of GEMM-M.
+int64 m_tiles(const BwdWeightTraits& traits, const Problem& problem);
 
 // Rows of GEMM-K: all output positions, or where TMA copies planes those of each image in whole tiles.
 int64 rows_of_k(const BwdWeightTraits& traits, const Problem& problem);

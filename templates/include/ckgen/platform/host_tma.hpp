@@ -28,6 +28,7 @@ void mbarrier_init(uint32 barrier, int arrivals, Site site = Site::here());
 void fence_mbarrier_init(Site site = Site::here());
 void mbarrier_expect(uint32 barrier, int bytes, Site site = Site::here());
 void mbarrier_arrive(uint32 barrier, Site site = Site::here());
+void mbarrier_arrive_at(uint32 barrier, int rank, Site site = Site::here());
 void mbarrier_wait(uint32 barrier, int parity, Site site = Site::here());
 
 struct TmaRequest {
@@ -39,8 +40,12 @@ struct TmaRequest {
     Site site;
     const char* source = nullptr;
     int bytes = 0;
+    int ranks = 0;  // number of workgroups of the cluster to which it is copied; 0: the thread's own only
 };
 void start_tma(const TmaRequest& request);
+
+int cluster_rank();
+void cluster_barrier(Site site = Site::here());
 
 inline void tma_load_2d(uint32 target, const TensorMap& map, uint32 barrier, int x, int y, Site site = Site::here()) {
     start_tma({target, &map, barrier, {x, y}, {}, site});
@@ -65,10 +70,11 @@ template <int Left>
 void async_wait() {
     async_wait_for(Left);
 }
-template <int NDim>
+template <int NDim, int Ranks = 0>
 void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int channel, const int (&position)[NDim],
                      int image, const uint16 (&tap)[NDim], Site site = Site::here()) {
     TmaRequest request{target, &map, barrier, {channel}, {}, site};
+    request.ranks = Ranks;
     for(int d = 0; d < NDim; ++d) {
         request.position[1 + d] = position[d];
         request.tap[d] = tap[d];

@@ -20,7 +20,8 @@ public:
     void init(int id, uint32 address, int arrivals, Site site);
     void fence_init(Site site);
     void expect(int id, uint32 address, int bytes, Site site);
-    void arrive(int id, uint32 address, Site site);
+    // Arrives at an mbarrier of the workgroup with this rank in the cluster.
+    void arrive(int id, int rank, uint32 address, Site site);
     void wait(int id, uint32 address, int parity, Site site);
     void start(int id, const TmaRequest& request);
 
@@ -28,6 +29,9 @@ public:
     void start_word(int id, uint32 target, const void* source, bool copies, Site site);
     void commit_words(int id) { words_of(id).emplace_back(); }
     void wait_for_words(int id, int left);
+
+    // The threads of all workgroups of the cluster have met.
+    void meet() { elsewhere_ = {}; }
 
     // Executes a few of the copies in flight, chosen at random.
     void do_some(uint64& random);
@@ -55,6 +59,7 @@ private:
     };
     struct Copy {
         TmaRequest request;
+        int rank;  // of the workgroup whose LDS is written
         int mbarrier;
         uint32 phase;
         Clocks::Row known;  // knowledge of the thread that issued it
@@ -69,7 +74,8 @@ private:
 
     static std::string name(const Mbarrier& barrier) { return "mbarrier at offset " + std::to_string(barrier.offset); }
     WordGroups& words_of(int id);
-    int find(int id, uint32 address, const char* what, Site site);
+    int find(int id, int rank, uint32 address, const char* what, Site site);
+    void start_at(int id, int rank, const TmaRequest& request);
     void arrived(int id, Mbarrier& barrier, Site site);
     void try_complete(int index);
     void execute(const Copy& copy);
@@ -87,6 +93,7 @@ private:
     std::vector<Copy> copies_;
     std::vector<WordGroups> words_;  // by thread
     std::vector<char> row_;
+    Site elsewhere_;  // the last access to another workgroup's LDS since they met
 };
 
 }  // namespace ckgen::platform

@@ -35,6 +35,17 @@ struct Resident<Kernel, decltype(static_cast<void>(Kernel::resident))> {
     static constexpr int value = Kernel::resident;
 };
 
+// Neighbouring workgroups that run at the same time and access each other's shared memory, if the kernel defines it.
+// Their number divides that of all workgroups.
+template <class Kernel, class = void>
+struct ClusterOf {
+    static constexpr int value = 1;
+};
+template <class Kernel>
+struct ClusterOf<Kernel, decltype(static_cast<void>(Kernel::cluster))> {
+    static constexpr int value = Kernel::cluster;
+};
+
 // True for kernels with the member `gpu_only`: the host platform only plans them, and reports that.
 template <class Kernel, class = void>
 struct GpuOnly {

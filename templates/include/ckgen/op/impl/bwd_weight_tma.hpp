@@ -43,6 +43,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
         conv::BwdWeightTraits traits = TmaFamily::traits<D>();
         traits.persistent = true;
         traits.consumers = pipeline::tma_consumers<D>;
+        traits.cluster = Kernel<D>::cluster;
         traits.any_planes = D::a_vector == 1;
         traits.copies_input = D::c_vector == 1 && D::Layout::channels_last;
         return traits;
@@ -59,7 +60,8 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     static uint32 workgroups(uint32, const typename Kernel::Args& args) {
         // Workgroups without a unit help with the fixup.
         const int units = Kernel::needs_fixup(args) ? INT_MAX : args.problem.schedule.units();
-        return static_cast<uint32>(std::min(units, platform::compute_units()));
+        return static_cast<uint32>(
+            std::min(units, platform::compute_units() / Kernel::cluster * Kernel::cluster));
     }
 
 private:

@@ -175,12 +175,18 @@ protected:
     const int first_block_, id_, workgroup_;
 
 private:
-    // One thread signals that a stage is no longer read; where threads read it themselves, one of each warp.
+    // One thread signals that a stage is no longer read; where threads read it themselves, one of each warp. In a
+    // cluster one thread per workgroup that copies to the stage.
     CKGEN_DEVICE void release(uint32 empty) const {
         if constexpr(View::a_in_registers)
             platform::sync_warp();
-        if(id_ % (128 / tma_releases<View>) == 0)
+        if constexpr(kCluster<D> > 1) {
+            static_assert(!View::a_in_registers);
+            if(id_ % 32 == 0 && id_ / 32 < kCluster<D>)
+                platform::mbarrier_arrive_at(empty, id_ / 32);
+        } else if(id_ % (128 / tma_releases<View>) == 0) {
             platform::mbarrier_arrive(empty);
+        }
     }
 
     CKGEN_DEVICE TmaWeightTile weight_tile(int k) const {

@@ -51,6 +51,7 @@ struct TmaRoles {
     static constexpr int launch_threads = D::launch_threads;
     static constexpr int lds_bytes = D::lds_bytes;
     static constexpr bool waits_for_previous = true;
+    static constexpr int cluster = kCluster<D>;
     static constexpr int resident = tma_resident<D>;
     static constexpr bool pingpong = tma_consumers<D> > 1;
     // Math warpgroups with many accumulators, or of f32, need more registers than an even share.
@@ -66,7 +67,10 @@ struct TmaRoles {
         }
         if(id == 32)
             LoadRole::prefetch_maps(args);
-        thread.barrier();
+        if constexpr(cluster > 1)
+            platform::cluster_barrier();
+        else
+            thread.barrier();
         // The grid barrier is in each branch: after the join ptxas would limit both roles to the load role's registers.
         const bool meets = platform::kGridBarrier && needs_fixup(args);
         if(id < 128) {
@@ -75,8 +79,7 @@ struct TmaRoles {
             if(load_arrivals<LoadRole> > 1 || thread.uniform(id / 32) == 0)
                 LoadRole::run(thread, args, ring);
             platform::pdl_launch_dependents();  // not earlier: the next kernel would crowd on the idle multiprocessors
-            if(meets)
-                platform::grid_barrier();
+            meet(meets);
         } else {
             if constexpr(moves_registers)
                 platform::setmaxnreg_inc<D::warpgroups == 2 ? 232 : 152>();
@@ -85,10 +88,9 @@ struct TmaRoles {
                 PingPongConsumer<D, View>(thread, args, ring, warpgroup, id % 128).run();
             else
                 CooperativeConsumer<D, View>(thread, args, ring, warpgroup, id % 128).run();
-            if(meets) {
-                platform::grid_barrier();
+            meet(meets);
+            if(meets)
                 fixup(args, thread);
-            }
         }
     }
 
@@ -103,8 +105,16 @@ struct TmaRoles {
     }
 
 private:
+    // After the last product: the grid's barrier, or that of a cluster, whose workgroups signal in each other's shared
+    // memory until then.
+    static CKGEN_DEVICE void meet(bool all) {
+        if(all)
+            platform::grid_barrier();
+        else if constexpr(cluster > 1)
+            platform::cluster_barrier();
+    }
     static CKGEN_DEVICE void init_barriers(const TmaRing<D>& ring) {
-        ring.init(load_arrivals<LoadRole>, D::warpgroups / tma_consumers<D> * tma_releases<View>);
+        ring.init(load_arrivals<LoadRole>, D::warpgroups / tma_consumers<D> * tma_releases<View> * cluster);
         if constexpr(pingpong)
             for(int consumer = 0; consumer < tma_consumers<D>; ++consumer)
                 platform::mbarrier_init(ring.order(consumer), 1);

@@ -1,5 +1,7 @@
 // Family wavelet_tma of backward weight: the wavelet of Hopper. The load role is one warp that loads dOut as a matrix
-// and the input in im2col order by TMA; see pipeline/tma/tma_roles.hpp for the rest.
+// and the input in im2col order by TMA; see pipeline/tma/tma_roles.hpp for the rest. The workgroups of a cluster have
+// neighbouring tiles along GEMM-M and the same part of GEMM-K, so that they need the same input: each copies some of its
+// boxes to all.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"
@@ -38,6 +40,7 @@ struct WaveletTmaLoadRole {
     }
     static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
         const bool leader = platform::elect_lane(thread);
+        const int rank = kCluster<D> > 1 ? platform::cluster_rank() : 0;
         const conv::UnitRun run = tma_units<D>(thread, args.problem.schedule);
         for(int u = run.first; u < run.end; u += run.step) {
             const auto tile = conv::BwdWeightTile::of_unit<D>(args.problem, u);
@@ -52,7 +55,7 @@ struct WaveletTmaLoadRole {
             for(int k = 0; k < tile.k_tiles; ++k, ring.next(), position.advance(args)) {
                 platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
                 if(leader)
-                    copy_tile(args, ring, out_column, columns, position);
+                    copy_tile(args, ring, out_column, columns, position, rank);
             }
         }
     }
@@ -115,16 +118,19 @@ private:
     };
 
     static CKGEN_DEVICE void copy_tile(const Args& args, const TmaRing<D>& ring, int out_column,
-                                       const Column (&columns)[b_blocks], const Position& position) {
+                                       const Column (&columns)[b_blocks], const Position& position, int rank) {
         platform::mbarrier_expect(ring.full(), D::lds_stage_bytes);
         CKGEN_UNROLL
         for(int i = 0; i < a_blocks; ++i)
             platform::tma_load_2d(ring.data() + i * block_bytes, args.out, ring.full(), out_column + i * box_channels,
                                   position.row);
+        constexpr int ranks = kCluster<D> > 1 ? kCluster<D> : 0;
         CKGEN_UNROLL
         for(int j = 0; j < b_blocks; ++j)
-            platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j) * block_bytes, args.in, ring.full(),
-                                            columns[j].channel, position.input, position.image, columns[j].tap);
+            if(ranks == 0 || (j + ring.stage) % kCluster<D> == rank)  // of three boxes one or two in turn
+                platform::tma_load_im2col<ndim, ranks>(ring.data() + (a_blocks + j) * block_bytes, args.in, ring.full(),
+                                                       columns[j].channel, position.input, position.image,
+                                                       columns[j].tap);
     }
 };
 
