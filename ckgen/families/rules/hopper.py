@@ -223,13 +223,12 @@ RULES: tuple[Rule, ...] = (
         id="tma-half-box",
         scope="tile",
         condition=(
-            "n_per_block != 160 or (elem_bytes == 2 and shift_buffers == 0 and a_k_major != c_m_major"
-            " and b_k_major == 0)"
+            "n_per_block != 160 or (elem_bytes == 2 and shift_buffers == 0 and b_k_major == 0)"
         ),
-        sentence="160 columns are for backward data of 16 bits whose A has whole vectors",
+        sentence="160 columns are for 16 bits whose A has whole vectors, in backward weight with the channels last",
         message="n_per_block is {n_per_block} for {dtype} with a vector of {a_vector} for A",
         help="use n_per_block 128 or 192",
-        reason="160 channels of the weight are two boxes of a copy and half of another; elsewhere all boxes are whole.",
+        reason="160 channels of B are two boxes of a copy and half of another; elsewhere all boxes are whole.",
         blame=("tile", "dtype", "vector"),
         only=("wavelet_tma",),
     ),

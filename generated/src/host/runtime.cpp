@@ -209,6 +209,7 @@ bool Workgroup::open_barrier() {
         return false;
     }
     lds.pass_barrier();
+    copies.meet();
     banks.meet();
     for(int id = 0; id < threads_; ++id)
         fibers_[id].state = State::ready;

@@ -9,6 +9,7 @@ void TmaUnit::begin() {
     mbarriers_.clear();
     copies_.clear();
     words_.clear();
+    meet();
 }
 
 void TmaUnit::init(int id, uint32 address, int arrivals, Site site) {
@@ -76,6 +77,8 @@ void TmaUnit::expect(int id, uint32 address, int bytes, Site site) {
 
 void TmaUnit::arrive(int id, int rank, uint32 address, Site site) {
     const int index = find(id, rank, address, "mbarrier_arrive", site);
+    if(rank != group_.rank(id))
+        elsewhere_ = site;
     arrived(id, mbarriers_[static_cast<size_t>(index)], site);
     try_complete(index);
 }
@@ -123,6 +126,8 @@ void TmaUnit::start(int id, const TmaRequest& request) {
         start_at(id, group_.rank(id), request);
     for(int rank = 0; rank < request.ranks; ++rank)
         start_at(id, rank, request);
+    if(request.ranks > 1)
+        elsewhere_ = request.site;
 }
 
 void TmaUnit::start_at(int id, int rank, const TmaRequest& request) {
@@ -336,6 +341,9 @@ std::string TmaUnit::unfinished() const {
         for(const std::vector<Word>& group : groups)
             if(!group.empty())
                 return at(group.front().site);
+    if(elsewhere_.file != nullptr)
+        return "a workgroup may end before another of its cluster accesses its LDS at " + text(elsewhere_) +
+               ": no cluster_barrier after";
     return {};
 }
 

@@ -39,7 +39,7 @@ int64 buffered_bytes(const BwdWeightTraits& t, const Problem& p) {
 }  // namespace
 
 int64 tap_columns(const BwdWeightTraits& t, const Problem& p) {
-    const int64 box = 128 / t.elem_bytes;
+    const int64 box = t.n_per_block * t.elem_bytes % 128 == 0 ? 128 / t.elem_bytes : t.n_per_block;
     return t.persistent && p.taps() > 1 ? divide_up(p.in_channels(), box) * box : p.in_channels();
 }
 

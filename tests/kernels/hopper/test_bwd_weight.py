@@ -29,6 +29,8 @@ TMA_SMALL = replace(TMA, m_per_block=64, math_waves=2)
 TMA_192 = replace(TMA, m_per_block=192, n_per_block=192, math_waves=6, stages=4)
 TMA_256 = replace(TMA, n_per_block=256, stages=4)
 TMA_ROWS_256 = replace(TMA, m_per_block=256, m_per_xdl=128, stages=4)
+TMA_160 = replace(TMA_192, n_per_block=160)
+TMA_ROWS_256_160 = replace(TMA_ROWS_256, n_per_block=160, dtype="bf16")
 TMA_1D = replace(TMA_SMALL, layout="NWGC/GKXC/NWGK", dtype="bf16_f32_bf16")
 TMA_3D = replace(TMA_192, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16")
 # tf32, multiplied by mma.sync.
@@ -49,7 +51,8 @@ ANY_C_TF32 = replace(TF32_SMALL, c_vector=1)
 ANY_C_1D = replace(TF32_1D, dtype="f32", m_per_block=64, n_per_block=64, math_waves=2, c_vector=1)
 ANY_C_3D = replace(TMA_3D, m_per_block=128, math_waves=4, stages=5, c_vector=1)
 ANY_C_ALL = (ANY_C, ANY_C_TF32, ANY_C_1D, ANY_C_3D)
-TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_ROWS_256, TMA_1D, TMA_3D, *TF32_ALL, *F32_ALL, *ANY_C_ALL)
+TMA_ALL = (TMA, TMA_SMALL, TMA_192, TMA_256, TMA_ROWS_256, TMA_160, TMA_ROWS_256_160, TMA_1D, TMA_3D)
+TMA_ALL += (*TF32_ALL, *F32_ALL, *ANY_C_ALL)
 HALO_8 = Instance("halo", LAYOUT, "f16", "Default", 8, 8, 16, 16, 2, 4, 8, 8, 4, 6, archs=("sm_90a",))
 HALO_16 = replace(HALO_8, m_per_block=16, n_per_block=16, k_per_block=32, dtype="bf16")
 HALO_32 = replace(HALO_16, m_per_block=32, n_per_block=32, dtype="bf16_f32_bf16")
@@ -68,6 +71,8 @@ TMA_PROBLEMS = {
     "tiny": make_problem(batch=1, k=5, c=64, filter=[3, 3], input=[1, 2], pad=1),
     "point": make_problem(batch=1, k=1, c=64, filter=[1, 1], input=[1, 1]),
     "1d": make_problem(groups=2, batch=3, k=40, c=64, filter=[3], input=[50], stride=2, dilation=2, pad=2),
+    "more columns than 160": make_problem(batch=2, k=40, c=328, filter=[1, 1], input=[8, 7]),
+    "taps of more columns than 160": make_problem(batch=2, k=24, c=168, filter=[1, 2], input=[5, 7], pad=1),
     # A box of 64 channels is not full: of the last columns, of every tap, and beside another group.
     "part of a box": make_problem(batch=2, k=24, c=40, filter=[1, 1], input=[9, 7]),
     "part of a box per tap": make_problem(batch=2, k=72, c=72, filter=[3, 2], input=[7, 8], pad=1),

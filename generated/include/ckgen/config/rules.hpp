@@ -305,10 +305,9 @@ struct BwdWeightTmaRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto shift_buffers = D::shift_buffers;
-    static constexpr auto a_k_major = D::a_k_major;
-    static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto weight_rows = D::weight_rows;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
@@ -318,12 +317,12 @@ struct BwdWeightTmaRules {
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
-    static_assert(cluster == 1 || (cluster == 2 && elem_bytes == 2 && D::Layout::channels_last && c_vector > 1), "tma-cluster: a cluster has one workgroup, or two in 16 bits with the channels last and pairs of weights that are written together");
+    static_assert(cluster == 1 || (cluster == 2 && elem_bytes == 2 && D::Layout::channels_last && c_vector > 1), "tma-cluster: a cluster has one workgroup, or, in 16 bits with the channels last and weights in pairs, two");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
-    static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && a_k_major != c_m_major && b_k_major == 0), "tma-half-box: 160 columns are for backward data of 16 bits whose A has whole vectors");
+    static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && b_k_major == 0), "tma-half-box: 160 columns are for 16 bits whose A has whole vectors, in backward weight with the channels last");
     static_assert(k_per_block * elem_bytes == 128 || (k_per_block * elem_bytes == 64 && elem_bytes == 2 && a_k_major && D::Layout::channels_last && weight_rows == 0), "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data, channels last, where the weight does not stay");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");
@@ -795,10 +794,9 @@ struct BwdDataTmaRules {
     static constexpr auto conv_spec = D::conv_spec;
     static constexpr auto generic = D::generic;
     static constexpr auto shift_buffers = D::shift_buffers;
-    static constexpr auto a_k_major = D::a_k_major;
-    static constexpr auto c_m_major = D::c_m_major;
     static constexpr auto b_k_major = D::b_k_major;
     static constexpr auto k_per_block = D::k_per_block;
+    static constexpr auto a_k_major = D::a_k_major;
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
@@ -812,7 +810,7 @@ struct BwdDataTmaRules {
     static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != D::Layout::channels_last && !generic, "tma-spec: conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
-    static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && a_k_major != c_m_major && b_k_major == 0), "tma-half-box: 160 columns are for backward data of 16 bits whose A has whole vectors");
+    static_assert(n_per_block != 160 || (elem_bytes == 2 && shift_buffers == 0 && b_k_major == 0), "tma-half-box: 160 columns are for 16 bits whose A has whole vectors, in backward weight with the channels last");
     static_assert(k_per_block * elem_bytes == 128 || (k_per_block * elem_bytes == 64 && elem_bytes == 2 && a_k_major && D::Layout::channels_last && weight_rows == 0), "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data, channels last, where the weight does not stay");
     static_assert(load_waves == 2 && (math_waves * m_per_xdl == 2 * m_per_block || (math_waves == 4 && m_per_xdl == m_per_block)), "tma-waves: one warpgroup of two waves loads; those that multiply share a tile, or two take tiles in ping-pong");
     static_assert((warpgroups != 1 || acc_registers + 40 <= 255) && (warpgroups != 2 || acc_registers + 40 <= 232) && (warpgroups != 3 || acc_registers + 40 <= 152), "tma-registers: accumulators and 40 other registers fit a thread");

@@ -31,6 +31,9 @@ public:
     void commit_words(int id) { words_of(id).emplace_back(); }
     void wait_for_words(int id, int left);
 
+    // The threads of all workgroups of the cluster have met.
+    void meet() { elsewhere_ = {}; }
+
     // Executes a few of the copies in flight, chosen at random.
     void do_some(uint64& random);
     // Executes the oldest copy in flight; false if there is none.
@@ -91,6 +94,7 @@ private:
     std::vector<Copy> copies_;
     std::vector<WordGroups> words_;  // by thread
     std::vector<char> row_;
+    Site elsewhere_;  // the last access to another workgroup's LDS since they met
 };
 
 }  // namespace ckgen::platform

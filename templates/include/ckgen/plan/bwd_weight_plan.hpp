@@ -52,8 +52,8 @@ std::string check_group_vectors(const BwdWeightTraits& traits, const Problem& pr
                                 const Addresses& addresses);
 std::string check_shifted_vectors(const BwdWeightTraits& traits, const Problem& problem);
 
-// Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 128 bytes of them. A single tap
-// needs no whole boxes, as its columns are the last.
+// Columns of the tiles per tap: the channels, or with family wavelet_tma whole boxes of 128 bytes of them, and whole
+// tiles where these end with a part of a box. A single tap needs neither, as its columns are the last.
 int64 tap_columns(const BwdWeightTraits& traits, const Problem& problem);
 
 // Tiles of GEMM-M.

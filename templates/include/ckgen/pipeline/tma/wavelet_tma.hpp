@@ -32,7 +32,7 @@ struct WaveletTmaLoadRole {
     using Block = atom::SwizzledTile<typename D::Out, D::k_per_block, box_channels>;  // one TMA load
     static constexpr int block_bytes = Block::bytes;
     static constexpr int a_blocks = D::m_per_block / box_channels;
-    static constexpr int b_blocks = D::n_per_block / box_channels;
+    static constexpr int b_blocks = ceil_div(D::n_per_block, box_channels);
 
     static CKGEN_DEVICE void prefetch_maps(const Args& args) {
         platform::prefetch_map(args.out);
