@@ -53,6 +53,7 @@ BLOCK_COLUMNS = 8  # neighbouring columns that a warpgroup stores together
 COPY_STEP_BYTES = 32  # of output channels, which backward data multiplies per step
 ROW_BYTES = 128  # of a swizzled row
 BOX_COLUMNS = 64  # of B, or a fraction of these
+ANY_ROW_BYTES = 160  # of 64 channels that begin anywhere: nine slots of 16 bytes, and where they begin
 # Limits by ndim of a box's corner outside the image and of a tap's offset: CUDA driver API, cuTensorMapEncodeIm2col.
 CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
 
@@ -117,14 +118,21 @@ _LAST_VALUES = (
     Value(
         "shift_buffers",
         f"Buffers of LDS of {ROW_BYTES} bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.",
-        "3 if a_vector == 1 and elem_bytes == 2 else 0",
+        "3 if a_vector == 1 and elem_bytes == 2 and c_m_major == 1 else 0",
+    ),
+    Value(
+        "row_buffers",
+        f"Buffers of LDS of {ANY_ROW_BYTES} bytes for 64 rows or columns of A and B under each of 64 positions, which"
+        " threads shift into the stages: those on their way, or 0.",
+        "min(stages // 2, stages - 2) + 1 if a_vector == 1 and elem_bytes == 2 and c_m_major == 0 else 0",
     ),
     Value(
         "lds_weight_bytes",
-        "Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers or"
-        " shift_buffers.",
+        "Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers,"
+        " shift_buffers or row_buffers.",
         "weight_rows * n_per_block * 2 + (weight_rows // 2 + 16 if weight_rows > 0 else 0)"
-        f" + part_buffers * 2 * n_per_block * {ROW_BYTES} + shift_buffers * m_per_block * {ROW_BYTES}",
+        f" + part_buffers * 2 * n_per_block * {ROW_BYTES} + shift_buffers * m_per_block * {ROW_BYTES}"
+        f" + row_buffers * (m_per_block + n_per_block) * {ANY_ROW_BYTES}",
     ),
 )
 
@@ -174,6 +182,8 @@ class Hopper(BulkCopy):
         reads_weight = instance.b_tensor == "wei"
         if not instance.channels_last:
             return 0, unit if reads_weight and instance.elem_bytes == 2 else 0
+        if instance.a_vector == 1:
+            return 0, 0
         if not reads_weight:
             return unit, unit if instance.b_tensor == "in" and instance.c_vector == 1 else 0
         return unit, -1 if instance.elem_bytes == 4 and not instance.exchange else unit

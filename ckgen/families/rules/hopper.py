@@ -16,19 +16,19 @@ RULES: tuple[Rule, ...] = (
         condition=(
             "(a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
             " and (c_vector == 1 or (channels_last and c_vector == 2) or (not channels_last and c_vector == 8)))"
-            " or (a_vector == 1 and b_vector == 1 and c_vector == 1 and elem_bytes == 4 and not channels_last)"
+            " or (a_vector == 1 and b_vector == 1 and c_vector == 1 and channels_last == (elem_bytes == 2))"
         ),
         sentence=(
-            "A and B have units of 16 bytes, or single elements of 32 bits with positions side by side; C is written as"
-            " single elements, in pairs, or with positions side by side in blocks of 8"
+            "A and B have units of 16 bytes, or single elements: of 32 bits with positions side by side, of 16 bits with"
+            " the channels last; C is written as single elements, in pairs, or with positions side by side in blocks of 8"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector} for {dtype}",
         help=(
-            "leave `vector` out, or give it a c of 1 for any C, or three of 1 with positions side by side for f32 or"
-            " f32_comp_tf32 and images of any size"
+            "leave `vector` out, or give it a c of 1 for any C, or three of 1: with positions side by side for f32 or"
+            " f32_comp_tf32 and images of any size, with the channels last for f16 or bf16 and any K and C"
         ),
         reason=(
-            "TMA needs rows of a multiple of 16 bytes; threads copy single words of other rows. Accumulators are pairs"
+            "TMA needs rows of a multiple of 16 bytes; threads copy other rows. Accumulators are pairs"
             " of weights in blocks of 8; channels-last inputs have whole blocks, unless they are copied for weights"
             " that are written one by one."
         ),
@@ -223,7 +223,7 @@ RULES: tuple[Rule, ...] = (
         id="tma-half-box",
         scope="tile",
         condition=(
-            "n_per_block != 160 or (elem_bytes == 2 and shift_buffers == 0 and b_k_major == 0)"
+            "n_per_block != 160 or (elem_bytes == 2 and a_vector > 1 and b_k_major == 0)"
         ),
         sentence="160 columns are for 16 bits whose A has whole vectors, in backward weight with the channels last",
         message="n_per_block is {n_per_block} for {dtype} with a vector of {a_vector} for A",
