@@ -53,7 +53,6 @@ BLOCK_COLUMNS = 8  # neighbouring columns that a warpgroup stores together
 COPY_STEP_BYTES = 32  # of output channels, which backward data multiplies per step
 ROW_BYTES = 128  # of a swizzled row
 BOX_COLUMNS = 64  # of B, or a fraction of these
-ANY_ROW_BYTES = 160  # of 64 channels that begin anywhere: nine slots of 16 bytes, and where they begin
 # Limits by ndim of a box's corner outside the image and of a tap's offset: CUDA driver API, cuTensorMapEncodeIm2col.
 CORNERS, FARTHEST_TAPS = (32767, 127, 15), (65535, 255, 31)
 
@@ -122,9 +121,9 @@ _LAST_VALUES = (
     ),
     Value(
         "row_buffers",
-        f"Buffers of LDS of {ANY_ROW_BYTES} bytes for 64 rows or columns of A and B under each of 64 positions, which"
-        " threads shift into the stages: those on their way, or 0.",
-        "min(stages // 2, stages - 2) + 1 if a_vector == 1 and elem_bytes == 2 and c_m_major == 0 else 0",
+        "Buffers of LDS of rows of A and B that begin anywhere in a slot of 16 bytes, which threads shift into the"
+        " stages: 4 or 0.",
+        "4 if a_vector == 1 and elem_bytes == 2 and c_m_major == 0 else 0",
     ),
     Value(
         "lds_weight_bytes",
@@ -132,7 +131,7 @@ _LAST_VALUES = (
         " shift_buffers or row_buffers.",
         "weight_rows * n_per_block * 2 + (weight_rows // 2 + 16 if weight_rows > 0 else 0)"
         f" + part_buffers * 2 * n_per_block * {ROW_BYTES} + shift_buffers * m_per_block * {ROW_BYTES}"
-        f" + row_buffers * (m_per_block + n_per_block) * {ANY_ROW_BYTES}",
+        f" + row_buffers * k_per_block * (2 * m_per_block + 2 * n_per_block + 2 * {COPY_BYTES})",
     ),
 )
 

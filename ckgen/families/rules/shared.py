@@ -27,8 +27,11 @@ COPY_DTYPE = Rule(
 COPY_SPEC = Rule(
     id="tma-spec",
     scope="domain",
-    condition="pointwise != channels_last and not generic",
-    sentence="conv_spec is Default with the channels last, else Filter1x1Stride1Pad0, and the instance not generic",
+    condition="pointwise != (channels_last and a_vector > 1) and not generic",
+    sentence=(
+        "conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the"
+        " instance not generic"
+    ),
     message="{family} has no generic instances, and conv_spec {conv_spec} not with layout {layout}",
     help="use conv_spec Default with layouts like NHWGC, Filter1x1Stride1Pad0 with NGCHW, and leave `generic` out",
     reason=(

@@ -1,10 +1,9 @@
-// Family wavelet_tma of backward weight for channels-last tensors of 16 bits whose channels may have any number. TMA
-// copies from multiples of 16 bytes only; here the threads of the load role copy the aligned slots of 16 bytes around
-// 64 channels of a position by cp.async, and shift these channels into the tile that TMA would fill. A warp shifts the
-// rows that it has copied, so that warps need no barrier. See pipeline/tma/tma_roles.hpp.
+// Family wavelet_tma of backward weight for 1x1 filters and channels-last tensors of 16 bits with any number of channels.
+// TMA copies from multiples of 16 bytes only; here the threads of the load role copy aligned slots of 16 bytes by
+// cp.async, one more per row than its channels would fill, and shift them into the tiles that TMA would fill. A warp
+// shifts the rows that it has copied, so that warps need no barrier. See pipeline/tma/tma_roles.hpp.
 #pragma once
 
-#include "ckgen/load/bwd_data_view.hpp"
 #include "ckgen/load/shifted_slot.hpp"
 #include "ckgen/pipeline/tma/wavelet_tma.hpp"
 #include "ckgen/pipeline/tma/word_rows.hpp"
@@ -16,38 +15,128 @@ struct AnyRowsArgs {
     typename D::KernelArgs problem;
 };
 
+// Columns channels of an operand under the positions of a tile, for one thread of the load role: it has a slot of every
+// 64 channels in every 16th row. Rows are an even number of bytes apart, so that all of the thread's rows begin equally
+// far from a multiple of 16 bytes.
+template <int Columns>
+class AnyRows {
+    static constexpr int slots = 8, row_step = 128 / slots, boxes = Columns / 64;
+    static constexpr int rows = 64 / row_step;
+
+public:
+    static constexpr int pitch = Columns * 2 + 16;  // bytes from a row of a buffer to the next
+    static constexpr int bytes = 64 * pitch;        // of a buffer
+
+    CKGEN_DEVICE explicit AnyRows(const platform::Thread& thread)
+        : thread_(thread), slot_(thread.thread_id() % slots), row_(thread.thread_id() / slots) {}
+
+    // Begins at a tile whose first row is at `first`, `row_bytes` before the next. `end`: of the tensor's group.
+    CKGEN_DEVICE void begin(const char* first, int row_bytes, const char* end) {
+        first += row_ * int64{row_bytes};
+        const auto past = static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16);
+        shift_ = past / 2;
+        source_ = first - past + slot_ * 16;
+        step_ = int64{row_bytes} * row_step;
+        end_ = end;
+    }
+    // Copies the next tile's rows to a buffer, of which `left` exist. Rows and slots that do not become zero.
+    CKGEN_DEVICE void copy(int buffer, int left) {
+        const char* const last = source_ + (rows - 1) * step_ + boxes * 128 + 16;
+        if(left >= 64 && last <= end_)
+            copy_rows<true>(buffer, left);
+        else
+            copy_rows<false>(buffer, left);
+        source_ += rows * step_;
+    }
+    // Shifts the rows of a buffer that this warp has copied into a tile. `buffer`, `tile`: bytes of LDS.
+    CKGEN_DEVICE void shift(int buffer, int tile) const {
+        const int from = buffer + row_ * pitch + slot_ * 16;
+        const int to = tile + row_ * 128 + (slot_ ^ (row_ & 7)) * 16;
+        constexpr int together = 4;  // slots, whose loads do not wait for each other's stores
+        CKGEN_UNROLL
+        for(int first = 0; first < rows * boxes; first += together) {
+            Vec<uint32, 4> low[together], high[together];
+            CKGEN_UNROLL
+            for(int n = 0; n < together; ++n) {
+                const int slot = from + (first + n) / boxes * row_step * pitch + (first + n) % boxes * 128;
+                low[n] = thread_.template lds_load<Vec<uint32, 4>>(slot);
+                high[n] = thread_.template lds_load<Vec<uint32, 4>>(slot + 16);
+            }
+            CKGEN_UNROLL
+            for(int n = 0; n < together; ++n)
+                thread_.lds_store(to + ((first + n) % boxes * 64 + (first + n) / boxes * row_step) * 128,
+                                  conv::shifted_slot(low[n], high[n], shift_));
+        }
+    }
+
+private:
+    template <bool Whole>
+    CKGEN_DEVICE void copy_rows(int buffer, int left) const {
+        const int target = buffer + row_ * pitch + slot_ * 16;
+        CKGEN_UNROLL
+        for(int i = 0; i < rows; ++i) {
+            const char* const source = source_ + i * step_;
+            const bool there = Whole || row_ + i * row_step < left;
+            CKGEN_UNROLL
+            for(int j = 0; j < boxes; ++j)
+                copy_slot<Whole>(target + i * row_step * pitch + j * 128, source + j * 128, there);
+            if(slot_ == 0)
+                copy_slot<Whole>(target + i * row_step * pitch + boxes * 128, source + boxes * 128, there);
+        }
+    }
+    template <bool Whole>
+    CKGEN_DEVICE void copy_slot(int target, const char* source, bool there) const {
+        int count = 16;
+        if constexpr(!Whole) {
+            const int64 left = end_ - source;
+            count = !there || left < 0 ? 0 : left < 16 ? static_cast<int>(left) : 16;
+        }
+        platform::async_copy_part(platform::lds_start() + static_cast<uint32>(target), source, count);
+    }
+
+    const platform::Thread& thread_;
+    const int slot_, row_;
+    int shift_ = 0;  // elements
+    int64 step_ = 0;
+    const char *source_ = nullptr, *end_ = nullptr;
+};
+
 template <class D>
 struct AnyRowsLoadRole {
     using Args = AnyRowsArgs<D>;
+    using A = AnyRows<D::m_per_block>;
+    using B = AnyRows<D::n_per_block>;
 
     static CKGEN_DEVICE void prefetch_maps(const Args&) {}
-    static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, TmaRing<D> ring) {
+    static CKGEN_DEVICE void run(const platform::Thread& thread, const Args& args, const TmaRing<D>& ring) {
         const auto& p = args.problem;
-        const AnyRowsLoadRole own(thread, args);
+        A a(thread);
+        B b(thread);
         int filled = 0, taken = 0;  // numbers of buffers
         const auto shift = [&](const TmaRing<D>& stage) {
-            own.shift(stage, taken);
+            platform::mbarrier_wait(stage.empty(), stage.parity ^ 1);
+            const int tile = static_cast<int>(stage.data() - platform::lds_start());
+            a.shift(buffer(taken), tile);
+            b.shift(buffer(taken) + A::bytes, tile + D::m_per_block * 128);
             taken = taken + 1 == buffers ? 0 : taken + 1;
         };
-        WordStages<D> stages(ring);
+        WordStages<D, buffers - 1> stages(ring);
         const conv::UnitRun run = tma_units<D>(thread, p.schedule);
         for(int u = run.first; u < run.end; u += run.step) {
             const auto tile = conv::BwdWeightTile::of_unit<D>(p, u);
-            const Operands operands(args, tile);
-            int number = tile.k_tile_first * D::k_per_block + own.row_;
-            Position positions[rows];
-            CKGEN_UNROLL
-            for(int i = 0; i < rows; ++i)
-                positions[i] = Position(own.length_, number + i * row_step);
+            if(p.groups > 1)  // rows of another group may begin elsewhere in a slot
+                stages.finish(thread, shift);
+            const int row = tile.k_tile_first * D::k_per_block;
+            const char* const out = p.out + tile.group * p.out_group_bytes;
+            const char* const in = p.in + tile.group * p.in_group_bytes;
+            a.begin(out + row * int64{p.out_row_bytes} + tile.m_first * 2, p.out_row_bytes, out + p.out_extent_bytes);
+            b.begin(in + row * int64{p.in_row_bytes} + tile.n_first * 2, p.in_row_bytes, in + p.in_extent_bytes);
             if(u == run.first)
                 platform::pdl_wait();
-            for(int k = 0; k < tile.k_tiles; ++k, ring.next(), number += D::k_per_block) {
-                platform::mbarrier_wait(ring.empty(), ring.parity ^ 1);
-                CKGEN_UNROLL
-                for(int i = 0; i < rows; ++i) {
-                    own.copy_row(operands, filled, i, number + i * row_step, positions[i]);
-                    positions[i].advance(own.length_, own.on_);
-                }
+            for(int k = 0; k < tile.k_tiles; ++k) {
+                const int left = p.k - row - k * D::k_per_block;
+                a.copy(buffer(filled), left);
+                b.copy(buffer(filled) + A::bytes, left);
                 filled = filled + 1 == buffers ? 0 : filled + 1;
                 stages.add(thread, shift);
             }
@@ -56,118 +145,12 @@ struct AnyRowsLoadRole {
     }
 
 private:
-    static constexpr int ndim = D::Layout::ndim;
-    static constexpr int slots = 8, row_step = 128 / slots, rows = D::k_per_block / row_step;  // of a thread
-    static constexpr int a_boxes = D::m_per_block / 64, boxes = a_boxes + D::n_per_block / 64;
-    static constexpr int pitch = TmaRing<D>::row_pitch;  // nine slots, and the shift
     static constexpr int buffers = D::row_buffers;
-    static_assert(buffers == WordStages<D>::most + 1, "a buffer for each stage on its way");
-    using Position = conv::Walk<ndim + 1>;  // an image, and an output position in it
-
-    // Addresses of the operands of a unit, and the taps of the boxes of B.
-    struct Operands {
-        const char *out, *out_end, *in, *in_end;
-        int channel[boxes - a_boxes];  // bytes
-        int tap[boxes - a_boxes][ndim];
-
-        CKGEN_DEVICE Operands(const Args& args, const conv::BwdWeightTile& tile) {
-            const auto& p = args.problem;
-            out = p.out + tile.group * p.out_group_bytes;
-            out_end = out + p.out_extent_bytes;
-            out += tile.m_first * 2;
-            in = p.in + tile.group * p.in_group_bytes;
-            in_end = in + p.in_extent_bytes;
-            CKGEN_UNROLL
-            for(int j = 0; j < boxes - a_boxes; ++j) {
-                const int column = tile.n_first + j * 64;
-                int index = column / p.tap_columns;
-                channel[j] = (column - index * p.tap_columns) * 2;
-                CKGEN_UNROLL
-                for(int d = ndim - 1; d >= 0; --d) {
-                    tap[j][d] = index % p.filter[d] * p.dilation[d] - p.pad[d];
-                    index /= p.filter[d];
-                }
-                if(index > 0)  // past the last column
-                    tap[j][0] = -(1 << 30);
-            }
-        }
-    };
-
-    CKGEN_DEVICE AnyRowsLoadRole(const platform::Thread& thread, const Args& args)
-        : thread_(thread), args_(args), slot_(thread.thread_id() % slots), row_(thread.thread_id() / slots) {
-        length_[0] = 0;
-        CKGEN_UNROLL
-        for(int d = 0; d < ndim; ++d)
-            length_[d + 1] = args.problem.out_length[d];
-        on_ = Position(length_, D::k_per_block);
-    }
+    static_assert(A::bytes + B::bytes == TmaRing<D>::row_buffer_bytes && D::k_per_block == 64, "rows of a tile");
 
     static CKGEN_DEVICE int buffer(int number) {
-        return static_cast<int>(TmaRing<D>::buffers() - platform::lds_start()) + number * boxes * 64 * pitch;
+        return static_cast<int>(TmaRing<D>::buffers() - platform::lds_start()) + number * (A::bytes + B::bytes);
     }
-    // Copies the i-th of the thread's rows, row `number` of GEMM-K, to a buffer.
-    CKGEN_DEVICE void copy_row(const Operands& operands, int filled, int i, int number, const Position& at) const {
-        const auto& p = args_.problem;
-        const bool there = number < p.k;
-        int target = buffer(filled) + (row_ + i * row_step) * pitch;
-        const char* const out = operands.out + number * int64{p.out_row_bytes};
-        CKGEN_UNROLL
-        for(int j = 0; j < a_boxes; ++j, target += 64 * pitch)
-            copy(target, out + j * 128, there ? operands.out_end : nullptr);
-        CKGEN_UNROLL
-        for(int j = 0; j < boxes - a_boxes; ++j, target += 64 * pitch) {
-            const char* in = operands.in + at.at[0] * p.in_image_bytes + operands.channel[j];
-            bool inside = there;
-            CKGEN_UNROLL
-            for(int d = 0; d < ndim; ++d) {
-                const int place = at.at[d + 1] * p.stride[d] + operands.tap[j][d];
-                inside = inside && static_cast<uint32>(place) < static_cast<uint32>(p.in_length[d]);
-                in += place * p.in_stride_bytes[d];
-            }
-            copy(target, in, inside ? operands.in_end : nullptr);
-        }
-    }
-    // Copies the thread's slot of a row of 64 channels, which begin at `source`. `end`: of the tensor's group; slots
-    // after it become zero.
-    CKGEN_DEVICE void copy(int target, const char* source, const char* end) const {
-        const auto address = reinterpret_cast<std::uintptr_t>(source);
-        const auto shift = static_cast<uint32>(address % 16);
-        const char* const first = source - shift + slot_ * 16;
-        copy_slot(target + slot_ * 16, first, end);
-        if(slot_ == slots - 1)
-            copy_slot(target + slots * 16, first + 16, end);
-        else if(slot_ == 0)
-            thread_.lds_store(target + (slots + 1) * 16, shift / 2);
-    }
-    static CKGEN_DEVICE void copy_slot(int target, const char* source, const char* end) {
-        const int64 left = end - source;
-        platform::async_copy_part(platform::lds_start() + static_cast<uint32>(target), source,
-                                  end == nullptr || left < 0 ? 0 : left < 16 ? static_cast<int>(left) : 16);
-    }
-    // Shifts the rows of a buffer that this warp has copied into their stage.
-    CKGEN_DEVICE void shift(const TmaRing<D>& stage, int taken) const {
-        const int to = static_cast<int>(stage.data() - platform::lds_start());
-        CKGEN_UNROLL
-        for(int i = 0; i < rows; ++i) {
-            const int row = row_ + i * row_step;
-            const int from = buffer(taken) + row * pitch;
-            CKGEN_UNROLL
-            for(int j = 0; j < boxes; ++j) {
-                const int source = from + j * 64 * pitch;
-                const auto low = thread_.template lds_load<Vec<uint32, 4>>(source + slot_ * 16);
-                const auto high = thread_.template lds_load<Vec<uint32, 4>>(source + slot_ * 16 + 16);
-                const auto shift = thread_.template lds_load<uint32>(source + (slots + 1) * 16);
-                thread_.lds_store(to + (j * 64 + row) * 128 + (slot_ ^ (row & 7)) * 16,
-                                  conv::shifted_slot(low, high, static_cast<int>(shift)));
-            }
-        }
-    }
-
-    const platform::Thread& thread_;
-    const Args& args_;
-    const int slot_, row_;
-    int32 length_[ndim + 1];
-    Position on_;  // from a tile of GEMM-K to the next
 };
 template <class D>
 inline constexpr int load_arrivals<AnyRowsLoadRole<D>> = 4;

@@ -99,13 +99,11 @@ private:
     const int lane_, warp_;
 };
 
-// The stages whose words are on their way: a warp of the load role copies a few stages before it waits for the first.
-// Two stages of the ring are left to the math role, which multiplies one before it releases the one before.
-template <class D>
+// The stages whose words are on their way: a warp of the load role copies a few stages, `most`, before it waits for the
+// first. Two stages of the ring are left to the math role, which multiplies one before it releases the one before.
+template <class D, int most = min_of(D::stages / 2, D::stages - 2)>
 class WordStages {
 public:
-    static constexpr int most = min_of(D::stages / 2, D::stages - 2);
-
     CKGEN_DEVICE explicit WordStages(const TmaRing<D>& ring) : next_(ring) {}
 
     // The words of one more stage are on their way. `arrived` is called with a stage whose words are there.
