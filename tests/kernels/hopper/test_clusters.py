@@ -108,7 +108,8 @@ BUGS = {
     ),
     "copies-before-the-others-barriers-are-there": Bug(
         "tma_roles.hpp",
-        "if constexpr(cluster > 1)\n            platform::cluster_barrier();\n        else\n            thread.barrier();",
+        "if constexpr(cluster > 1)\n            platform::cluster_barrier();\n"
+        "        else\n            thread.barrier();",
         "platform::barrier_of(0, launch_threads);",
         ("mbarrier",),
         LONG,
