@@ -156,6 +156,7 @@ IMPLIED: dict[str, dict[str, Reason]] = {
     },
     "pipeline/tma/tma_consumers.hpp": {
         "Base::own_blocks == 1 && D::weight_rows == 0": "stationary has no weights; tma-weight-tf32",
+        "!View::a_in_registers": ("tma-cluster",),
     },
     "pipeline/tma/bwd_data_any_planes.hpp": {"Base::elem_bytes == 2": "4 bytes have another kernel"},
     "pipeline/tma/bwd_data_word_planes.hpp": {"warps == 1 || warps == 2": ("tma-shift",)},

@@ -222,9 +222,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="tma-half-box",
         scope="tile",
-        condition=(
-            "n_per_block != 160 or (elem_bytes == 2 and a_vector > 1 and b_k_major == 0)"
-        ),
+        condition="n_per_block != 160 or (elem_bytes == 2 and a_vector > 1 and b_k_major == 0)",
         sentence="160 columns are for 16 bits whose A has whole vectors, in backward weight with the channels last",
         message="n_per_block is {n_per_block} for {dtype} with a vector of {a_vector} for A",
         help="use n_per_block 128 or 192",

@@ -205,22 +205,23 @@ TmaUnit::WordGroups& TmaUnit::words_of(int id) {
     return words_[static_cast<size_t>(id)];
 }
 
-void TmaUnit::start_word(int id, uint32 target, const void* source, bool copies, Site site) {
+void TmaUnit::start_word(int id, uint32 target, const void* source, int bytes, int size, Site site) {
     CheckedLds& lds = group_.lds;
     lds.track();
     const Access access = lds.by_thread(id, site);
-    uint32 value = 0;
-    if(copies) {
+    Word word{target, {}, size, site};
+    if(bytes > 0) {
         const auto* from = static_cast<const char*>(source);
-        if(reinterpret_cast<std::uintptr_t>(from) % sizeof(value) != 0)
-            lds.fail("a copy of a word from an address that is not a multiple of 4, " + lds.said(access));
-        if(!group_.reaches(from, sizeof(value), false))
-            group_.out_of_bounds("a copy", from, sizeof(value), false, site);
-        std::memcpy(&value, from, sizeof(value));
+        if((reinterpret_cast<std::uintptr_t>(from) | target) % static_cast<std::uintptr_t>(size) != 0)
+            lds.fail("a copy of " + std::to_string(size) + " bytes between addresses that are not multiples of it, " +
+                     lds.said(access));
+        if(!group_.reaches(from, bytes, false))
+            group_.out_of_bounds("a copy", from, bytes, false, site);
+        std::memcpy(word.value.data(), from, static_cast<size_t>(bytes));
     }
-    std::memset(lds.access(access, group_.place(id, static_cast<int>(target - lds_start())), sizeof(value), true), 0xff,
-                sizeof(value));
-    words_of(id).back().push_back({target, value, site});
+    const int offset = group_.place(id, static_cast<int>(target - lds_start()));
+    std::memset(lds.access(access, offset, size, true), 0xff, static_cast<size_t>(size));
+    words_of(id).back().push_back(word);
 }
 
 void TmaUnit::wait_for_words(int id, int left) {
@@ -229,7 +230,8 @@ void TmaUnit::wait_for_words(int id, int left) {
         for(const Word& word : groups.front()) {
             const Access access = group_.lds.by_thread(id, word.site);
             const int offset = group_.place(id, static_cast<int>(word.target - lds_start()));
-            std::memcpy(group_.lds.access(access, offset, sizeof(word.value), true), &word.value, sizeof(word.value));
+            std::memcpy(group_.lds.access(access, offset, word.size, true), word.value.data(),
+                        static_cast<size_t>(word.size));
         }
 }
 
@@ -366,7 +368,11 @@ void start_tma(const TmaRequest& request) {
 }
 void async_copy_word(uint32 target, const void* source, bool copies, Site site) {
     Workgroup::running().check_early(self(), site);
-    engine().start_word(self(), target, source, copies, site);
+    engine().start_word(self(), target, source, copies ? 4 : 0, 4, site);
+}
+void async_copy_part(uint32 target, const void* source, int bytes, Site site) {
+    Workgroup::running().check_early(self(), site);
+    engine().start_word(self(), target, source, bytes, 16, site);
 }
 void async_commit() { engine().commit_words(self()); }
 void async_wait_for(int left) { engine().wait_for_words(self(), left); }

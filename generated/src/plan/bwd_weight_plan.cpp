@@ -115,10 +115,10 @@ std::string check_tensor_maps(const BwdWeightTraits& t, const Problem& p) {
             return refuse("tma-limits", "stride " + number(p.strides[d]) + " of dimension " + number(d) +
                                             " is more than the 8 a tensor map can describe");
     }
-    if(const int index = unaligned_input(t, p); index >= 0)
+    if(const int index = unaligned_input(t, p); index >= 0 && !t.any_planes)
         return refuse("tma-limits",
                       "an input stride of " + number(p.in.strides[index]) + " elements is not a multiple of 16 bytes");
-    if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0)
+    if(image_stride(p.in, p.ndim) * t.elem_bytes % 16 != 0 && !t.any_planes)
         return refuse("tma-limits", "an image is not a multiple of 16 bytes");
     for(const Tensor* tensor : {&p.in, &p.out})
         if((tensor->lengths[0] - 1) * tensor->strides[0] + tensor->lengths[2] > INT_MAX - 4096)

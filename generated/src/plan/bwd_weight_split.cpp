@@ -103,7 +103,7 @@ bool needs_repack(const BwdWeightTraits& t, const Problem& p) {
     const auto aligned = [&](int64 elements) { return elements * t.elem_bytes % 16 == 0; };
     const bool boxes =
         aligned(p.out.position_stride(p.ndim)) && (p.groups() == 1 || aligned(p.out.strides[0] * t.groups_per_block));
-    return t.tma && !t.copies_planes() && !boxes && buffered_bytes(t, p) == 0;
+    return t.tma && !t.copies_planes() && !t.any_planes && !boxes && buffered_bytes(t, p) == 0;
 }
 
 int unaligned_input(const BwdWeightTraits& t, const Problem& p) {

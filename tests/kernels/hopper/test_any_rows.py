@@ -4,10 +4,8 @@ weights are right on the host platform without copies, planted bugs are reported
 
 from __future__ import annotations
 
-import functools
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +15,7 @@ from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.drawn import draw, gap
-from tests.support.planted_bugs import Bug, check_bug
-from tests.support.sweep.sampled import chosen, every_third
+from tests.support.sweep.sampled import chosen
 
 pytestmark = pytest.mark.compiles
 

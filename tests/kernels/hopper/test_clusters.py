@@ -29,8 +29,10 @@ SMALL = replace(PAIR, m_per_block=64, n_per_block=64, math_waves=2, dtype="f16",
 WIDE = replace(PAIR, n_per_block=256, stages=4)
 TALL = replace(PAIR, m_per_block=192, n_per_block=128, math_waves=6)
 FUSED = replace(SMALL, function="Scale", n_per_block=128)
-ONE_D, THREE_D = replace(SMALL, layout="NWGC/GKXC/NWGK"), replace(TALL, layout="NDHWGC/GKZYXC/NDHWGK")
-PAIRS = (PAIR, SMALL, WIDE, TALL, FUSED, ONE_D, THREE_D)
+PING = replace(PAIR, n_per_block=128, m_per_xdl=128, stages=4)  # two math warpgroups with a tile each
+ONE_D = replace(SMALL, layout="NWGC/GKXC/NWGK", dtype="bf16_f32_bf16")
+THREE_D = replace(TALL, layout="NDHWGC/GKZYXC/NDHWGK")
+PAIRS = (PAIR, SMALL, WIDE, TALL, PING, FUSED, ONE_D, THREE_D)
 PROBLEMS = {
     "one tile": make_problem(batch=2, k=5, c=64, filter=[3, 3], input=[1, 2], pad=1),
     "an odd number of tiles": make_problem(batch=3, k=330, c=72, filter=[1, 1], input=[9, 10]),
@@ -106,7 +108,8 @@ BUGS = {
     ),
     "copies-before-the-others-barriers-are-there": Bug(
         "tma_roles.hpp",
-        "if constexpr(cluster > 1)\n            platform::cluster_barrier();\n        else\n            thread.barrier();",
+        "if constexpr(cluster > 1)\n            platform::cluster_barrier();\n"
+        "        else\n            thread.barrier();",
         "platform::barrier_of(0, launch_threads);",
         ("mbarrier",),
         LONG,

@@ -271,10 +271,11 @@ struct TmaDerived : WithCluster<WithExchange<Config>> {
     static constexpr int weight_rows = 0;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
     static constexpr int box_columns = (n_per_block + 63) / 64 * 64;  // Columns of B in LDS, whose copies have 64 each.
     static constexpr int weight_parts = ((elem_bytes == 4 && as_stored && exchange == 0 && a_k_major != c_m_major && b_k_major == 0) ? 2 : 1);  // Numbers of tf32 whose sum is an element of the weight in LDS: 2 for f32, else 1.
-    static constexpr int shift_buffers = ((a_vector == 1 && elem_bytes == 2) ? 3 : 0);  // Buffers of LDS of 128 bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.
+    static constexpr int shift_buffers = ((a_vector == 1 && elem_bytes == 2 && c_m_major == 1) ? 3 : 0);  // Buffers of LDS of 128 bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.
     static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : box_columns * weight_parts)) * k_per_block * elem_bytes + (shift_buffers > 0 ? m_per_block * 16 : 0);  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of each part of B.
     static constexpr int part_buffers = ((elem_bytes == 4 && as_stored && weight_parts == 1) ? 3 : 0);  // Buffers of LDS of 128 bytes of GEMM-K per column and part of B, which threads fill: 3 or 0.
-    static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0) + part_buffers * 2 * n_per_block * 128 + shift_buffers * m_per_block * 128;  // Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers or shift_buffers.
+    static constexpr int row_buffers = ((a_vector == 1 && elem_bytes == 2 && c_m_major == 0) ? 4 : 0);  // Buffers of LDS of rows of A and B that begin anywhere in a slot of 16 bytes, which threads shift into the stages: 4 or 0.
+    static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0) + part_buffers * 2 * n_per_block * 128 + shift_buffers * m_per_block * 128 + row_buffers * k_per_block * (2 * m_per_block + 2 * n_per_block + 2 * 16);  // Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers, shift_buffers or row_buffers.
     static constexpr int lds_store_bytes = ((a_k_major == b_k_major && c_m_major == 0) ? 0 : 16 * 2 * min_of(n_per_block, 128));  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.
     static constexpr int lds_bytes = (stages * (lds_stage_bytes + 16) + lds_beside_stages + 15) / 16 * 16;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
@@ -319,10 +320,11 @@ struct StationaryDerived : Config {
     static constexpr int weight_rows = 65536 / n_per_block;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
     static constexpr int box_columns = (n_per_block + 63) / 64 * 64;  // Columns of B in LDS, whose copies have 64 each.
     static constexpr int weight_parts = ((elem_bytes == 4 && as_stored && 0 == 0 && a_k_major != c_m_major && b_k_major == 0) ? 2 : 1);  // Numbers of tf32 whose sum is an element of the weight in LDS: 2 for f32, else 1.
-    static constexpr int shift_buffers = ((a_vector == 1 && elem_bytes == 2) ? 3 : 0);  // Buffers of LDS of 128 bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.
+    static constexpr int shift_buffers = ((a_vector == 1 && elem_bytes == 2 && c_m_major == 1) ? 3 : 0);  // Buffers of LDS of 128 bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.
     static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : box_columns * weight_parts)) * k_per_block * elem_bytes + (shift_buffers > 0 ? m_per_block * 16 : 0);  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of each part of B.
     static constexpr int part_buffers = ((elem_bytes == 4 && as_stored && weight_parts == 1) ? 3 : 0);  // Buffers of LDS of 128 bytes of GEMM-K per column and part of B, which threads fill: 3 or 0.
-    static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0) + part_buffers * 2 * n_per_block * 128 + shift_buffers * m_per_block * 128;  // Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers or shift_buffers.
+    static constexpr int row_buffers = ((a_vector == 1 && elem_bytes == 2 && c_m_major == 0) ? 4 : 0);  // Buffers of LDS of rows of A and B that begin anywhere in a slot of 16 bytes, which threads shift into the stages: 4 or 0.
+    static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0) + part_buffers * 2 * n_per_block * 128 + shift_buffers * m_per_block * 128 + row_buffers * k_per_block * (2 * m_per_block + 2 * n_per_block + 2 * 16);  // Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers, shift_buffers or row_buffers.
     static constexpr int lds_store_bytes = ((a_k_major == b_k_major && c_m_major == 0) ? 0 : 16 * 2 * min_of(n_per_block, 128));  // Bytes of LDS in which a warp of 32 threads puts its results in order: 16 rows of at most 128 channels.
     static constexpr int lds_beside_stages = 1024 + lds_weight_bytes + 2 * math_waves * lds_store_bytes;  // Bytes of LDS that stages of bulk copies leave to others: what rounding up may take, and the warps' own.
     static constexpr int lds_bytes = (stages * (lds_stage_bytes + 16) + lds_beside_stages + 15) / 16 * 16;  // Bytes of LDS a workgroup allocates; the epilogue reuses the stages' memory.
@@ -367,7 +369,7 @@ struct Col2imDerived : Config {
     static constexpr int weight_rows = 0;  // Rows of GEMM-K of B that stay in LDS from tile to tile, 0 where B comes with each stage.
     static constexpr int box_columns = (n_per_block + 63) / 64 * 64;  // Columns of B in LDS, whose copies have 64 each.
     static constexpr int weight_parts = ((elem_bytes == 4 && as_stored && 0 == 0 && a_k_major != c_m_major && b_k_major == 0) ? 2 : 1);  // Numbers of tf32 whose sum is an element of the weight in LDS: 2 for f32, else 1.
-    static constexpr int shift_buffers = ((a_vector == 1 && elem_bytes == 2) ? 3 : 0);  // Buffers of LDS of 128 bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.
+    static constexpr int shift_buffers = ((a_vector == 1 && elem_bytes == 2 && c_m_major == 1) ? 3 : 0);  // Buffers of LDS of 128 bytes per row of A, into which threads shift rows of 16 bits: 3 or 0.
     static constexpr int lds_stage_bytes = (m_per_block + (weight_rows > 0 ? 0 : box_columns * weight_parts)) * k_per_block * elem_bytes + (shift_buffers > 0 ? m_per_block * 16 : 0);  // Bytes of one LDS buffer: a tile of A and, unless B stays in LDS, one of each part of B.
     static constexpr int sums_pitch = n_per_block + 8;  // Floats in LDS from one row of the product to the next.
     static constexpr int lds_sums_bytes = m_per_block * (sums_pitch * 4 + 16);  // Bytes of LDS for the product of a tile and for the positions of its rows.
@@ -376,7 +378,8 @@ struct Col2imDerived : Config {
     static constexpr int wave_size = 64;  // Threads of a wave, on every architecture: two warps where those are 32 wide.
     static constexpr int warpgroups = math_waves / 2;  // Warpgroups of 128 threads that do the matrix work.
     static constexpr int part_buffers = ((elem_bytes == 4 && as_stored && weight_parts == 1) ? 3 : 0);  // Buffers of LDS of 128 bytes of GEMM-K per column and part of B, which threads fill: 3 or 0.
-    static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0) + part_buffers * 2 * n_per_block * 128 + shift_buffers * m_per_block * 128;  // Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers or shift_buffers.
+    static constexpr int row_buffers = ((a_vector == 1 && elem_bytes == 2 && c_m_major == 0) ? 4 : 0);  // Buffers of LDS of rows of A and B that begin anywhere in a slot of 16 bytes, which threads shift into the stages: 4 or 0.
+    static constexpr int lds_weight_bytes = weight_rows * n_per_block * 2 + (weight_rows > 0 ? weight_rows / 2 + 16 : 0) + part_buffers * 2 * n_per_block * 128 + shift_buffers * m_per_block * 128 + row_buffers * k_per_block * (2 * m_per_block + 2 * n_per_block + 2 * 16);  // Bytes of LDS of a B that stays, with an mbarrier for each 16 rows of it and two others; or of part_buffers, shift_buffers or row_buffers.
 };
 
 // Family streaming. Operation: one of ckgen/config/operations.hpp.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ckgen/conv/repack_args.hpp"
+#include "ckgen/load/shifted_slot.hpp"
 #include "ckgen/platform/platform.hpp"
 
 namespace ckgen::conv {
@@ -81,24 +82,10 @@ private:
 
     // Elements shift..shift+7 of the sixteen in low and high. The first `columns` are kept, the others are zero.
     static CKGEN_DEVICE Vector shifted(const Vector& low, const Vector& high, int shift, int columns) {
-        uint32 words[8];
+        Vector result = shifted_slot(low, high, shift);
         CKGEN_UNROLL
-        for(int i = 0; i < 4; ++i) {
-            words[i] = low[i];
-            words[i + 4] = high[i];
-        }
-        CKGEN_UNROLL
-        for(int i = 0; i < 6; ++i)
-            words[i] = (shift & 4) != 0 ? words[i + 2] : words[i];
-        CKGEN_UNROLL
-        for(int i = 0; i < 5; ++i)
-            words[i] = (shift & 2) != 0 ? words[i + 1] : words[i];
-        Vector result;
-        CKGEN_UNROLL
-        for(int i = 0; i < 4; ++i) {
-            const uint32 word = (shift & 1) != 0 ? (words[i] >> 16) | (words[i + 1] << 16) : words[i];
-            result[i] = columns >= 2 * i + 2 ? word : columns == 2 * i + 1 ? word & 0xffffu : 0u;
-        }
+        for(int i = 0; i < 4; ++i)
+            result[i] = columns >= 2 * i + 2 ? result[i] : columns == 2 * i + 1 ? result[i] & 0xffffu : 0u;
         return result;
     }
 };

@@ -41,7 +41,7 @@ struct InstanceTraits {
     int launch_threads;
     bool truncates;              // the matrix unit rounds partial sums toward zero
     bool tma;                    // TMA loads the tiles: tensor maps have limits of their own and need no windows
-    bool any_planes = false;     // of positions side by side: images have any number of them, threads load the tiles
+    bool any_planes = false;     // threads load the tiles: any number of positions side by side, or of channels
     bool persistent;             // workgroups take tiles in turn
     bool splits_to_fill = true;  // split_k -1 gives every compute unit work; false: it splits no more than sums require
     int groups_to_merge = 1;     // groups that a workgroup computes as one where they are side by side

@@ -65,6 +65,7 @@ inline void async_copy_or_clear(uint32 target, const void* source, bool copies, 
 // The copies count on the barrier themselves.
 inline void async_arrive(uint32 barrier, Site site = Site::here()) { mbarrier_arrive(barrier, site); }
 void async_copy_word(uint32 target, const void* source, bool copies, Site site = Site::here());
+void async_copy_part(uint32 target, const void* source, int bytes, Site site = Site::here());
 void async_commit();
 void async_wait_for(int left);
 template <int Left>

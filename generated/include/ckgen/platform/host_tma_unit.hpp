@@ -2,6 +2,7 @@
 // The mbarriers of a workgroup and its TMA loads in flight. Internal to the host platform.
 #pragma once
 
+#include <array>
 #include <deque>
 
 #include "ckgen/platform/host_lds.hpp"
@@ -26,8 +27,9 @@ public:
     void wait(int id, uint32 address, int parity, Site site);
     void start(int id, const TmaRequest& request);
 
-    // Copies of single words, in groups: a thread's own, which it waits for. Until then the words have no value.
-    void start_word(int id, uint32 target, const void* source, bool copies, Site site);
+    // Copies of `size` bytes, 4 or 16, the first `bytes` of them from `source`, the others zero. They are in groups: a
+    // thread's own, which it waits for. Until then the bytes have no value.
+    void start_word(int id, uint32 target, const void* source, int bytes, int size, Site site);
     void commit_words(int id) { words_of(id).emplace_back(); }
     void wait_for_words(int id, int left);
 
@@ -68,7 +70,8 @@ private:
 
     struct Word {
         uint32 target;
-        uint32 value;
+        std::array<char, 16> value;
+        int size;
         Site site;
     };
     using WordGroups = std::deque<std::vector<Word>>;  // of a thread; the last one is not committed

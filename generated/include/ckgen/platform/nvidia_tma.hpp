@@ -133,7 +133,11 @@ CKGEN_DEVICE void async_copy_word(uint32 target, const void* source, bool copies
                  "l"(source), "r"(static_cast<int>(copies))
                  : "memory");
 }
-// Ends a group of the thread's copies by async_copy_word(). PTX ISA 9.0, 9.7.9.25.3.2 (cp.async.commit_group).
+// Copies the first `bytes` of 16 bytes, whose addresses are multiples of 16; the others become zero.
+CKGEN_DEVICE void async_copy_part(uint32 target, const void* source, int bytes) {
+    async_copy_slot(target, source, bytes, 0);
+}
+// Ends a group of the thread's copies by async_copy_word() and async_copy_part(). PTX ISA 9.0, 9.7.9.25.3.2 (cp.async.commit_group).
 CKGEN_DEVICE void async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until all but the thread's last `Left` groups are complete. PTX ISA 9.0, 9.7.9.25.3.3 (cp.async.wait_group).
 template <int Left>

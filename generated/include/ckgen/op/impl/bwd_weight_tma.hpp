@@ -6,6 +6,7 @@
 #include "ckgen/op/impl/bwd_weight.hpp"
 #include "ckgen/op/impl/tma_family.hpp"
 #include "ckgen/pipeline/tma/any_planes.hpp"
+#include "ckgen/pipeline/tma/any_rows.hpp"
 #include "ckgen/pipeline/tma/planes_tma.hpp"
 #include "ckgen/pipeline/tma/wavelet_tma.hpp"
 
@@ -19,6 +20,10 @@ namespace ckgen::instances {
 template <class D, bool ChannelsLast = D::Layout::channels_last, bool Any = D::a_vector == 1>
 struct BwdWeightTmaKernel {
     using Type = pipeline::WaveletTmaKernel<D>;
+};
+template <class D>
+struct BwdWeightTmaKernel<D, true, true> {
+    using Type = pipeline::AnyRowsKernel<D>;
 };
 template <class D>
 struct BwdWeightTmaKernel<D, false, false> {
@@ -46,7 +51,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
         traits.consumers = pipeline::tma_consumers<D>;
         traits.cluster = Kernel<D>::cluster;
         traits.any_planes = D::a_vector == 1;
-        traits.copies_input = D::c_vector == 1 && D::Layout::channels_last;
+        traits.copies_input = D::c_vector == 1 && D::Layout::channels_last && !traits.any_planes;
         return traits;
     }
 
@@ -99,6 +104,8 @@ private:
         args.images_on = D::k_per_block / p.out_positions;
         args.positions_on = D::k_per_block % p.out_positions;
     }
+    template <class T, class D>
+    static void set_maps(pipeline::AnyRowsArgs<D>&, const conv::BwdWeightArgs&) {}
     template <class T, int NDim>
     static platform::Im2colMap image_of(const conv::BwdWeightArgs& p, int64 group_channels) {
         platform::Im2colMap image{};

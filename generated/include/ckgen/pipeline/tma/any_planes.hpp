@@ -27,6 +27,8 @@ struct AnyPlanesLoadRole {
         const WordRows<D::m_per_block, 4> a(thread, warp);
         const WordRows<D::n_per_block, 4> b(thread, warp);
         const auto round = [&](const TmaRing<D>& stage) {
+            if constexpr(!IsSame<typename D::ComputeA, tf32_t>::value)
+                return;
             const int byte = static_cast<int>(stage.data() - platform::lds_start());
             a.round(byte);
             b.round(byte + D::m_per_block * 128);

@@ -38,6 +38,8 @@ struct WordPlanesBwdDataLoadRole {
         const WordRows<D::k_per_block, warps> rows(thread, warp % warps);
         const Weight weight(thread, warp);
         const auto round = [&](const TmaRing<D>& stage) {
+            if constexpr(!IsSame<typename D::ComputeA, tf32_t>::value)
+                return;
             const int byte = static_cast<int>(stage.data() - platform::lds_start());
             rows.round(byte + box * Box::bytes);
             if constexpr(!kTransposesWeight<D>)

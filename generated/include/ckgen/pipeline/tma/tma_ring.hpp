@@ -13,15 +13,18 @@ namespace ckgen::pipeline {
 // at multiples of 1024.
 template <class D>
 struct TmaRing : StageRing {
+    static constexpr int row_buffer_bytes = D::k_per_block * (2 * D::m_per_block + 2 * D::n_per_block + 32);
     static constexpr int weight_bytes = D::weight_rows * D::n_per_block * 2 + D::part_buffers * D::n_per_block * 256 +
-                                        D::shift_buffers * D::m_per_block * 128;
+                                        D::shift_buffers * D::m_per_block * 128 +
+                                        D::row_buffers * row_buffer_bytes;
 
     CKGEN_DEVICE explicit TmaRing(uint32 first_stage)
         : StageRing(first_stage, D::lds_stage_bytes, D::stages, first_stage + D::stages * D::lds_stage_bytes) {}
     static CKGEN_DEVICE TmaRing first() { return TmaRing(weight() + weight_bytes); }
 
-    // The first of D::part_buffers buffers of two K-major tiles of B (pipeline/tma/tma_part_products.hpp), or of
-    // D::shift_buffers buffers of A (pipeline/tma/shifted_products.hpp).
+    // The first of D::part_buffers buffers of two K-major tiles of B (pipeline/tma/tma_part_products.hpp), of
+    // D::shift_buffers buffers of A (pipeline/tma/shifted_products.hpp), or of D::row_buffers buffers of both
+    // (pipeline/tma/any_rows.hpp).
     static CKGEN_DEVICE uint32 buffers() { return weight(); }
     static CKGEN_DEVICE uint32 weight() { return (platform::lds_start() + 1023u) & ~1023u; }
     // Byte of the workgroup's LDS where the epilogue's memory begins.

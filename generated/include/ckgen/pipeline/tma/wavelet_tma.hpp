@@ -135,10 +135,10 @@ private:
     }
 };
 
-template <class D>
-struct WaveletTmaView : WeightTmaView<D, WaveletTmaArgs<D>> {
+template <class D, class KernelArgs = WaveletTmaArgs<D>>
+struct WaveletTmaView : WeightTmaView<D, KernelArgs> {
     // A row of both operands is a position of GEMM-K.
-    static CKGEN_DEVICE constexpr int steps(const WaveletTmaArgs<D>&) { return D::k_per_block / 16; }
+    static CKGEN_DEVICE constexpr int steps(const KernelArgs&) { return D::k_per_block / 16; }
     template <int Steps>
     static CKGEN_DEVICE void multiply(const platform::Thread&, uint32 a, uint32 b, float (&acc)[D::n_per_block / 2],
                                       bool accumulate) {

@@ -100,39 +100,36 @@ private:
     const int lane_, warp_;
 };
 
-// The stages whose words are on their way: a warp of the load role copies a few stages before it waits for the first.
-// Two stages of the ring are left to the math role, which multiplies one before it releases the one before.
-template <class D>
+// The stages whose words are on their way: a warp of the load role copies a few stages, `most`, before it waits for the
+// first. Two stages of the ring are left to the math role, which multiplies one before it releases the one before.
+template <class D, int most = min_of(D::stages / 2, D::stages - 2)>
 class WordStages {
-    static constexpr int most = min_of(D::stages / 2, D::stages - 2);
-
 public:
     CKGEN_DEVICE explicit WordStages(const TmaRing<D>& ring) : next_(ring) {}
 
-    // The words of one more stage are on their way. `rounded` is called with a stage whose words have arrived.
-    template <class Rounded>
-    CKGEN_DEVICE void add(const platform::Thread& thread, const Rounded& rounded) {
+    // The words of one more stage are on their way. `arrived` is called with a stage whose words are there.
+    template <class Arrived>
+    CKGEN_DEVICE void add(const platform::Thread& thread, const Arrived& arrived) {
         platform::async_commit();
         if(++count_ <= most)
             return;
         platform::async_wait<most>();
-        pass(thread, rounded);
+        pass(thread, arrived);
     }
     // Waits for all of them.
-    template <class Rounded>
-    CKGEN_DEVICE void finish(const platform::Thread& thread, const Rounded& rounded) {
+    template <class Arrived>
+    CKGEN_DEVICE void finish(const platform::Thread& thread, const Arrived& arrived) {
         platform::async_wait<0>();
         while(count_ > 0)
-            pass(thread, rounded);
+            pass(thread, arrived);
     }
 
 private:
     // Signals the oldest stage.
-    template <class Rounded>
-    CKGEN_DEVICE void pass(const platform::Thread& thread, const Rounded& rounded) {
+    template <class Arrived>
+    CKGEN_DEVICE void pass(const platform::Thread& thread, const Arrived& arrived) {
         platform::sync_warp();  // all lanes have waited
-        if constexpr(IsSame<typename D::ComputeA, tf32_t>::value)
-            rounded(next_);
+        arrived(next_);
         platform::fence_proxy_async();
         platform::sync_warp();
         if(thread.thread_id() % 32 == 0)
