@@ -16,11 +16,13 @@ RULES: tuple[Rule, ...] = (
         condition=(
             "(a_vector * elem_bytes == 16 and b_vector * elem_bytes == 16"
             " and (c_vector == 1 or (channels_last and c_vector == 2) or (not channels_last and c_vector == 8)))"
-            " or (a_vector == 1 and b_vector == 1 and c_vector == 1 and channels_last == (elem_bytes == 2))"
+            " or (a_vector == 1 and b_vector == 1 and c_vector == 1"
+            " and ((channels_last and elem_bytes == 2) or (not channels_last and elem_bytes == 4)))"
         ),
         sentence=(
             "A and B have units of 16 bytes, or single elements: of 32 bits with positions side by side, of 16 bits with"
-            " the channels last; C is written as single elements, in pairs, or with positions side by side in blocks of 8"
+            " the channels last; C is written as single elements, in pairs, or with positions side by side in blocks of"
+            " 8"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector} for {dtype}",
         help=(

@@ -29,11 +29,14 @@ COPY_SPEC = Rule(
     scope="domain",
     condition="pointwise != (channels_last and a_vector > 1) and not generic",
     sentence=(
-        "conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the"
-        " instance not generic"
+        "conv_spec is Default with the channels last and vectors of A, else Filter1x1Stride1Pad0, and the instance not"
+        " generic"
     ),
     message="{family} has no generic instances, and conv_spec {conv_spec} not with layout {layout}",
-    help="use conv_spec Default with layouts like NHWGC, Filter1x1Stride1Pad0 with NGCHW, and leave `generic` out",
+    help=(
+        "use conv_spec Default with layouts like NHWGC, Filter1x1Stride1Pad0 with NGCHW or single elements of A, and"
+        " leave `generic` out"
+    ),
     reason=(
         "TMA handles padding and strides of channels-last tensors, so a kernel for 1x1 filters would be the same. Where"
         " positions are side by side, taps would begin beside multiples of 16 bytes. TMA needs channels or positions in"

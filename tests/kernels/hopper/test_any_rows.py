@@ -4,23 +4,26 @@ weights are right on the host platform without copies, planted bugs are reported
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from ckgen.conv.problem import ConvProblem, make_problem
 from ckgen.instance.instance import Instance
-from ckgen.library.c_api import CProblem
 from ckgen.library.library import Library
 from tests.support.cxx import CHECKED, link, run_instance, write_tree
 from tests.support.drawn import draw, gap
-from tests.support.sweep.sampled import chosen
+from tests.support.planted_bugs import Bug, check_bug
+from tests.support.sweep.sampled import chosen, every_third
 
 pytestmark = pytest.mark.compiles
 
 LAYOUT = "NHWGC/GKYXC/NHWGK"
-ROWS = Instance("wavelet_tma", LAYOUT, "bf16", "Filter1x1Stride1Pad0", 128, 128, 64, 64, 2, 4, 1, 1, 1, 2, archs=("sm_90a",))
+POINTWISE = "Filter1x1Stride1Pad0"
+ROWS = Instance("wavelet_tma", LAYOUT, "bf16", POINTWISE, 128, 128, 64, 64, 2, 4, 1, 1, 1, 2, archs=("sm_90a",))
 SMALL = replace(ROWS, m_per_block=64, n_per_block=64, math_waves=2, dtype="f16", stages=6)
 TALL, WIDE = replace(ROWS, n_per_block=64, stages=3), replace(SMALL, n_per_block=128, stages=4)
 FUSED = replace(SMALL, function="Scale", stages=2)
@@ -78,6 +81,30 @@ def test_nothing_is_copied(library: Library) -> None:
     assert all(library.workspace_size(ROWS.name, PROBLEMS[name], split_k=1) == 0 for name in ("odd", "few"))
 
 
-def test_tensors_that_begin_beside_multiples_of_16_bytes_are_refused(library: Library) -> None:
-    described = CProblem.make(PROBLEMS["odd"], LAYOUT, 1)
-    assert library.check(ROWS.name, described) is None
+
+LONG = PROBLEMS["more than a ring"]
+BUGS = {
+    "a-slot-less-per-row": Bug("any_rows.hpp", "if(slot_ == 0)", "if(slot_ == slots)", ("nobody wrote",), LONG),
+    "a-stage-that-is-still-read": Bug(
+        "any_rows.hpp",
+        "platform::mbarrier_wait(stage.empty(), stage.parity ^ 1);",
+        "",
+        ("LDS race", "any_rows.hpp"),
+        LONG,
+    ),
+    "a-slot-past-the-end": Bug(
+        "any_rows.hpp", "left < 16 ? static_cast<int>(left) : 16", "16", ("out of bounds",), PROBLEMS["odd"]
+    ),
+    "rows-past-the-end": Bug(
+        "any_rows.hpp", "left >= 64 && last <= end_", "last > end_ || left >= 64", ("out of bounds",), PROBLEMS["odd"]
+    ),
+    "a-shift-of-words": Bug("any_rows.hpp", "shift_ = past / 2;", "shift_ = past / 4;", (), LONG),
+    "rows-of-the-last-group-shifted-as-those-of-the-next": Bug(
+        "any_rows.hpp", "if(p.groups > 1)", "if(p.groups > 99)", (), pointwise(4, 5, 7, 12, 11, groups=9)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", every_third(BUGS))
+def test_planted_bug_is_reported(name: str, tmp_path: Path) -> None:
+    check_bug(BUGS[name], ROWS, functools.partial(run_instance, split_k=1), tmp_path)

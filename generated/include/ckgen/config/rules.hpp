@@ -311,14 +311,14 @@ struct BwdWeightTmaRules {
     static constexpr auto load_waves = D::load_waves;
     static constexpr auto warpgroups = D::warpgroups;
     static constexpr auto acc_registers = D::acc_registers;
-    static_assert((a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || (D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && c_vector == 8))) || (a_vector == 1 && b_vector == 1 && c_vector == 1 && D::Layout::channels_last == (elem_bytes == 2)), "tma-vectors: A and B have units of 16 bytes, or single elements: of 32 bits with positions side by side, of 16 bits with the channels last; C is written as single elements, in pairs, or with positions side by side in blocks of 8");
+    static_assert((a_vector * elem_bytes == 16 && b_vector * elem_bytes == 16 && (c_vector == 1 || (D::Layout::channels_last && c_vector == 2) || (!D::Layout::channels_last && c_vector == 8))) || (a_vector == 1 && b_vector == 1 && c_vector == 1 && ((D::Layout::channels_last && elem_bytes == 2) || (!D::Layout::channels_last && elem_bytes == 4))), "tma-vectors: A and B have units of 16 bytes, or single elements: of 32 bits with positions side by side, of 16 bits with the channels last; C is written as single elements, in pairs, or with positions side by side in blocks of 8");
     static_assert(stages >= 2 && stages <= 12, "tma-stages: the ring has 2 to 12 stages");
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored || !D::Layout::channels_last || (n_per_block != 192 && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-weight-tf32: backward weight in tf32, channels last, has 64, 128 or 256 columns and no ping-pong");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
     static_assert(cluster == 1 || (cluster == 2 && elem_bytes == 2 && D::Layout::channels_last && c_vector > 1), "tma-cluster: a cluster has one workgroup, or, in 16 bits with the channels last and weights in pairs, two");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last and vectors of A, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block != 160 || (elem_bytes == 2 && a_vector > 1 && b_k_major == 0), "tma-half-box: 160 columns are for 16 bits whose A has whole vectors, in backward weight with the channels last");
@@ -402,7 +402,7 @@ struct BwdWeightHaloRules {
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last and vectors of A, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(elem_bytes == 2, "halo-dtype: in backward weight, tensors have elements of 16 bits");
     static_assert(elem_bytes != 2 || (a_vector == 8 && b_vector == 8 && c_vector == 4), "halo-vectors: A and B are copied in units of 8 channels, C is written in fours");
     static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
@@ -805,7 +805,7 @@ struct BwdDataTmaRules {
     static_assert(a_vector > 1 || (m_per_xdl == 64 && math_waves * 32 == m_per_block && (elem_bytes == 2 || m_per_block <= 128)), "tma-shift: with single elements of A, each warpgroup has 64 rows of the same tile, in 32 bits of at most 128");
     static_assert(!exchange || (elem_bytes == 4 && D::Layout::channels_last && c_vector > 1), "tma-exchange: the weight is operand A only in f32 or tf32, with the channels last and whole vectors of the input");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last and vectors of A, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block != 160 || (elem_bytes == 2 && a_vector > 1 && b_k_major == 0), "tma-half-box: 160 columns are for 16 bits whose A has whole vectors, in backward weight with the channels last");
@@ -850,7 +850,7 @@ struct BwdDataStationaryRules {
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2, "tma-tf32: family stationary has elements of 16 bits");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last and vectors of A, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(n_per_block == 128 || n_per_block == 256, "stationary-n: n_per_block of family stationary is 128 or 256");
@@ -894,7 +894,7 @@ struct BwdDataCol2imRules {
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
     static_assert(elem_bytes == 2 || as_stored == 0 || ((n_per_block == 64 || (n_per_block <= 128 && m_per_block <= 128)) && (part_buffers == 0 || m_per_block <= 128) && m_per_xdl == 64 && math_waves * 32 == m_per_block), "tma-f32: f32 that is not rounded to tf32 has at most 128 rows and 128 columns, or 192 by 64 with a copied weight, and no ping-pong");
     static_assert(!D::Layout::groups_outermost, "tma-layout: the groups are beside the channels, as in NHWGC or NGCHW");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last and vectors of A, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(((m_per_block == 64 || m_per_block == 128 || m_per_block == 192) && m_per_xdl == 64) || ((m_per_block == 128 || (m_per_block == 256 && elem_bytes == 2)) && m_per_xdl == 128), "tma-tile: a warpgroup has 64 rows of an m_per_block of 64, 128 or 192, or 128 rows of one of 128 or, in 16-bit types, of 256");
     static_assert(n_per_block == 64 || n_per_block == 128 || n_per_block == 160 || n_per_block == 192 || n_per_block == 256, "tma-n: n_per_block is 64, 128, 160, 192 or 256");
     static_assert(k_per_block * elem_bytes == 128 || (k_per_block * elem_bytes == 64 && elem_bytes == 2 && a_k_major && D::Layout::channels_last && weight_rows == 0), "tma-k: k_per_block is 128 bytes: 64 elements of 16 bits, 32 of f32; or 32 elements of 16 bits in backward data, channels last, where the weight does not stay");
@@ -1021,7 +1021,7 @@ struct BwdDataHaloRules {
     static constexpr auto lds_products_bytes = D::lds_products_bytes;
     static constexpr auto lds_bytes = D::lds_bytes;
     static_assert((elem_bytes == 2 && as_stored == 1) || elem_bytes == 4, "tma-dtype: A and B have elements of 16 bits that are multiplied as they are, or of f32");
-    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last, else, and with single elements of A, Filter1x1Stride1Pad0, and the instance not generic");
+    static_assert((conv_spec == ConvSpec::Filter1x1Stride1Pad0) != (D::Layout::channels_last && a_vector > 1) && !generic, "tma-spec: conv_spec is Default with the channels last and vectors of A, else Filter1x1Stride1Pad0, and the instance not generic");
     static_assert(a_vector * elem_bytes == 16 && c_vector == a_vector && ((elem_bytes == 2 && b_vector * groups_to_merge == 8) || (elem_bytes == 4 && b_vector == 4)), "halo-data-vectors: A and C have units of 16 bytes, B of the channels of a group, at most 16 bytes");
     static_assert(groups_to_merge == 1 || (groups_to_merge == 2 && m_per_block == 8 && n_per_block == 8), "halo-groups-to-merge: two groups may be merged with a tile of 8x8");
     static_assert(stages >= 2 && stages <= 6, "halo-stages: at most 2 to 6 steps are in shared memory at once");
