@@ -39,6 +39,9 @@ IMPLIED: dict[str, dict[str, Reason]] = {
         "!IsSame<T, tf32_t>::value || (A == Major::k && B == Major::k)": (*("tma-tf32", "tma-weight-tf32"),),
     },
     "atom/warp_tile.hpp": {"N == 64 || N == 128 || N == 256": ("tma-n", "tma-half-box", "tma-weight-tf32")},
+    "pipeline/tma/any_rows.hpp": {
+        "A::bytes + B::bytes == TmaRing<D>::row_buffer_bytes && D::k_per_block == 64": ("tma-k", "tma-half-box"),
+    },
     "atom/part_columns.hpp": {
         "N * 8 % Threads == 0": ("tma-n", "tma-f32", "tma-waves"),
         "Threads % N == 0 && 8 % step == 0": ("tma-n", "tma-f32", "tma-waves"),

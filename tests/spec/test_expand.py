@@ -77,6 +77,7 @@ def test_the_sizes_of_the_catalogue() -> None:
     weight_tma += 6 * 2 * 3 + 4 * 3 + 2 * 3  # channels last, of any C
     weight_tma += (4 + 2) * 3  # channels first, of any number of positions
     weight_tma += 2 * (4 + 2 * 2) + 2 * 2  # of clusters of two workgroups, and of 160 columns
+    weight_tma += 2 * (4 + 2)  # channels last, of any number
     weight = 44 + 8 + 16 * 2 * 4 * 6 + 24 + weight_tma + 15
     tma_first = (6 + 2) * 3 * 2 + 6 * 3  # of backward data, channels first: wavelet_tma, stationary
     tma_first += (3 * 3 + 2) * 2 + (3 + 1 + 3) * 3 + 3  # with any number of positions
@@ -289,7 +290,7 @@ def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
     every = [instance for instance in expansion.instances if instance.family == "wavelet_tma"]
     made = [instance for instance in every if instance.elem_bytes == 2]
     of_weight = [instance for instance in made if instance.operation == BWD_WEIGHT]
-    assert {instance.name for instance in every} == members and len(of_weight) == 221
+    assert {instance.name for instance in every} == members and len(of_weight) == 233
     made = [instance for instance in made if instance.channels_last]
     tiles = {(128, 256): 4, (128, 192): 5, (128, 128): 6, (64, 256): 5, (64, 192): 6, (64, 128): 6}
     tiles |= {(192, 192): 4, (192, 128): 5, (192, 64): 6}
@@ -305,6 +306,7 @@ def test_hoppers_wavelet_has_tiles_with_the_stages_that_fit() -> None:
     found = {(i.m_per_block, i.n_per_block, i.stages) for i in made if i.operation == BWD_DATA}
     assert short <= found
     made = [i for i in made if i.stages <= 6 and (i.m_per_block, i.n_per_block, i.stages) not in short]
+    made = [i for i in made if (i.operation, i.a_vector) != (BWD_WEIGHT, 1)]  # whose rows have buffers beside the ring
     found = {(i.m_per_block, i.n_per_block): i.stages for i in made if i.operation == BWD_WEIGHT}
     assert found == tiles | few_channels | of_160
     of_data = {(i.m_per_block, i.n_per_block, i.m_per_xdl): i.stages for i in made if i.operation == BWD_DATA}

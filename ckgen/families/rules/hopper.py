@@ -20,9 +20,9 @@ RULES: tuple[Rule, ...] = (
             " and ((channels_last and elem_bytes == 2) or (not channels_last and elem_bytes == 4)))"
         ),
         sentence=(
-            "A and B have units of 16 bytes, or single elements: of 32 bits with positions side by side, of 16 bits with"
-            " the channels last; C is written as single elements, in pairs, or with positions side by side in blocks of"
-            " 8"
+            "A and B have units of 16 bytes, or single elements, of 32 bits with positions side by side, or of 16 bits"
+            " with the channels last; C is written as single elements, in pairs, or with positions side by side in"
+            " blocks of 8"
         ),
         message="vectors {a_vector}x{b_vector}x{c_vector} for {dtype}",
         help=(

@@ -346,12 +346,7 @@ EnginePool& engines() {
 }  // namespace
 
 void run_grid(KernelEntry entry, const void* args, const Grid& grid, const Regions& regions) {
-    if(grid.threads % Agents::kWarp != 0)
-        throw LaunchError("host platform: " + std::to_string(grid.threads) + " threads are not whole waves of 32");
-    const uint32 clusters = grid.blocks / static_cast<uint32>(grid.cluster);
-    if(clusters * static_cast<uint32>(grid.cluster) != grid.blocks)
-        throw LaunchError("host platform: " + std::to_string(grid.blocks) + " workgroups are not whole clusters of " +
-                          std::to_string(grid.cluster));
+    const uint32 clusters = clusters_of(grid);
     const HostOptions options = host_options();
     const uint32 cores =
         std::max(1u, options.threads > 0 ? static_cast<uint32>(options.threads) : std::thread::hardware_concurrency());

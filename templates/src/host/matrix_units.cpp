@@ -82,7 +82,8 @@ void MatrixUnits::read(int first, uint64 descriptor, int columns, uint16* elemen
         for(int first_column = 0; first_column < columns; first_column += 64) {
             const uint32 row = start + static_cast<uint32>(first_column / 64) * block_bytes +
                                static_cast<uint32>(k / 8) * stride_bytes + static_cast<uint32>(k % 8) * 128;
-            const char* bytes = lds.access(access, group_.place(first, static_cast<int>(row - lds_start())), 128, false);
+            const char* bytes =
+                lds.access(access, group_.place(first, static_cast<int>(row - lds_start())), 128, false);
             const auto chunks = static_cast<uint32>(std::min(columns - first_column, 64) / 8);
             for(uint32 chunk = 0; chunk < chunks; ++chunk)
                 std::memcpy(elements + k * columns + first_column + static_cast<int>(chunk) * 8,
@@ -105,10 +106,10 @@ void MatrixUnits::read_rows(int first, uint64 descriptor, int columns, char* ele
             const uint32 row =
                 start + static_cast<uint32>(column / 8) * field(32) + static_cast<uint32>(column % 8) * row_bytes;
             const uint32 place = (offset / 16 + chunk) ^ (row >> 7 & (row_bytes / 16 - 1));
-            std::memcpy(elements + column * 32 + static_cast<int>(chunk) * 16,
-                        lds.access(access, group_.place(first, static_cast<int>(row + place * 16 - lds_start())), 16,
-                                   false),
-                        16);
+            std::memcpy(
+                elements + column * 32 + static_cast<int>(chunk) * 16,
+                lds.access(access, group_.place(first, static_cast<int>(row + place * 16 - lds_start())), 16, false),
+                16);
         }
 }
 

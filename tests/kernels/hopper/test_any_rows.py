@@ -81,7 +81,6 @@ def test_nothing_is_copied(library: Library) -> None:
     assert all(library.workspace_size(ROWS.name, PROBLEMS[name], split_k=1) == 0 for name in ("odd", "few"))
 
 
-
 LONG = PROBLEMS["more than a ring"]
 BUGS = {
     "a-slot-less-per-row": Bug("any_rows.hpp", "if(slot_ == 0)", "if(slot_ == slots)", ("nobody wrote",), LONG),

@@ -17,6 +17,17 @@ namespace ckgen::platform {
 
 uint64 next_random(uint64& state);
 
+// The clusters of a launch.
+inline uint32 clusters_of(const Grid& grid) {
+    if(grid.threads % Agents::kWarp != 0)
+        throw LaunchError("host platform: " + std::to_string(grid.threads) + " threads are not whole waves of 32");
+    const auto size = static_cast<uint32>(grid.cluster);
+    if(grid.blocks % size != 0)
+        throw LaunchError("host platform: " + std::to_string(grid.blocks) + " workgroups are not whole clusters of " +
+                          std::to_string(size));
+    return grid.blocks / size;
+}
+
 class Workgroup {
 public:
     Workgroup() = default;
@@ -26,7 +37,7 @@ public:
     void prepare(KernelEntry entry, const void* args, const Grid& grid, const Regions& regions, uint64 seed);
     void run(uint32 number);
 
-    // Of all workgroups of a cluster.
+    // Threads of all workgroups of a cluster.
     int threads() const { return threads_; }
     const Grid& grid() const { return grid_; }
     // A fiber's rank in its cluster, its block, and a byte of its workgroup's LDS in that of the cluster.

@@ -40,9 +40,7 @@ CKGEN_DEVICE int cluster_rank() {
     return rank;
 }
 // A barrier of all threads of a cluster. PTX ISA 9.0, 9.7.13.4 (barrier.cluster).
-CKGEN_DEVICE void cluster_barrier() {
-    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
-}
+CKGEN_DEVICE void cluster_barrier() { asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory"); }
 // Waits for the phase of the given parity to complete.
 CKGEN_DEVICE void mbarrier_wait(uint32 barrier, int parity) {
     asm volatile("{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n@!done bra "
@@ -70,8 +68,8 @@ CKGEN_DEVICE void tma_load_nd(uint32 target, const TensorMap& map, uint32 barrie
 }
 
 // Pixels of an image in im2col order. position[0] is the innermost spatial coordinate of the first pixel under tap 0,
-// tap[0] that dimension's tap offset. Ranks: number of workgroups of the cluster to whose shared memory they are copied,
-// at the same addresses as here, where their barriers count them; 0 is this workgroup alone.
+// tap[0] that dimension's tap offset. Ranks: number of workgroups of the cluster to whose shared memory they are
+// copied, at the same addresses as here, where their barriers count them; 0 is this workgroup alone.
 template <int NDim, int Ranks = 0>
 CKGEN_DEVICE void tma_load_im2col(uint32 target, const TensorMap& map, uint32 barrier, int channel,
                                   const int (&position)[NDim], int image, const uint16 (&tap)[NDim]) {
@@ -79,8 +77,8 @@ CKGEN_DEVICE void tma_load_im2col(uint32 target, const TensorMap& map, uint32 ba
 #define CKGEN_IM2COL(DIMENSIONS, POSITION, TAP, ...)                                                                   \
     if constexpr(Ranks == 0)                                                                                           \
         asm volatile("cp.async.bulk.tensor." DIMENSIONS                                                                \
-                     ".im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " POSITION "], [%2], " TAP \
-                     ";" ::"r"(target),                                                                                \
+                     ".im2col.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " POSITION                \
+                     "], [%2], " TAP ";" ::"r"(target),                                                                \
                      "l"(&map), "r"(barrier), "h"(ranks), "r"(channel), "r"(image), __VA_ARGS__                        \
                      : "memory");                                                                                      \
     else                                                                                                               \
@@ -136,7 +134,8 @@ CKGEN_DEVICE void async_copy_word(uint32 target, const void* source, bool copies
 CKGEN_DEVICE void async_copy_part(uint32 target, const void* source, int bytes) {
     async_copy_slot(target, source, bytes, 0);
 }
-// Ends a group of the thread's copies by async_copy_word() and async_copy_part(). PTX ISA 9.0, 9.7.9.25.3.2 (cp.async.commit_group).
+// Ends a group of the thread's copies by async_copy_word() and async_copy_part(). PTX ISA 9.0, 9.7.9.25.3.2
+// (cp.async.commit_group).
 CKGEN_DEVICE void async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until all but the thread's last `Left` groups are complete. PTX ISA 9.0, 9.7.9.25.3.3 (cp.async.wait_group).
 template <int Left>

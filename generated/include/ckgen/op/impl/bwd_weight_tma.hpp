@@ -66,8 +66,7 @@ struct BwdWeightWaveletTma : TmaFamily<BwdWeightFamily> {
     static uint32 workgroups(uint32, const typename Kernel::Args& args) {
         // Workgroups without a unit help with the fixup.
         const int units = Kernel::needs_fixup(args) ? INT_MAX : args.problem.schedule.units();
-        return static_cast<uint32>(
-            std::min(units, platform::compute_units() / Kernel::cluster * Kernel::cluster));
+        return static_cast<uint32>(std::min(units, platform::compute_units() / Kernel::cluster * Kernel::cluster));
     }
 
 private:

@@ -1,8 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/any_rows.hpp. Do not edit; run: ckgen generate
-// Family wavelet_tma of backward weight for 1x1 filters and channels-last tensors of 16 bits with any number of channels.
-// TMA copies from multiples of 16 bytes only; here the threads of the load role copy aligned slots of 16 bytes by
-// cp.async, one more per row than its channels would fill, and shift them into the tiles that TMA would fill. A warp
-// shifts the rows that it has copied, so that warps need no barrier. See pipeline/tma/tma_roles.hpp.
+// Family wavelet_tma of backward weight for 1x1 filters and channels-last tensors of 16 bits with any number of
+// channels. TMA copies from multiples of 16 bytes only; here the threads of the load role copy aligned slots of 16
+// bytes by cp.async, one more per row than its channels would fill, and shift them into the tiles that TMA would fill.
+// A warp shifts the rows that it has copied, so that warps need no barrier. See pipeline/tma/tma_roles.hpp.
 #pragma once
 
 #include "ckgen/load/shifted_slot.hpp"

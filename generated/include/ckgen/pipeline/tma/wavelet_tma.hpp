@@ -1,8 +1,8 @@
 // Copied by ckgen from templates/include/ckgen/pipeline/tma/wavelet_tma.hpp. Do not edit; run: ckgen generate
 // Family wavelet_tma of backward weight: the wavelet of Hopper. The load role is one warp that loads dOut as a matrix
 // and the input in im2col order by TMA; see pipeline/tma/tma_roles.hpp for the rest. The workgroups of a cluster have
-// neighbouring tiles along GEMM-M and the same part of GEMM-K, so that they need the same input: each copies some of its
-// boxes to all.
+// neighbouring tiles along GEMM-M and the same part of GEMM-K, so that they need the same input: each copies some of
+// its boxes to all.
 #pragma once
 
 #include "ckgen/atom/swizzled_tile.hpp"

@@ -14,8 +14,7 @@ template <class D>
 struct TmaRing : StageRing {
     static constexpr int row_buffer_bytes = D::k_per_block * (2 * D::m_per_block + 2 * D::n_per_block + 32);
     static constexpr int weight_bytes = D::weight_rows * D::n_per_block * 2 + D::part_buffers * D::n_per_block * 256 +
-                                        D::shift_buffers * D::m_per_block * 128 +
-                                        D::row_buffers * row_buffer_bytes;
+                                        D::shift_buffers * D::m_per_block * 128 + D::row_buffers * row_buffer_bytes;
 
     CKGEN_DEVICE explicit TmaRing(uint32 first_stage)
         : StageRing(first_stage, D::lds_stage_bytes, D::stages, first_stage + D::stages * D::lds_stage_bytes) {}
