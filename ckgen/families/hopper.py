@@ -1,7 +1,4 @@
-"""Families wavelet_tma and stationary: matrix products by wgmma, on Hopper.
-
-wavelet_tma loads tiles of A and B together. stationary keeps B, the weight, in shared memory.
-"""
+"""Families wavelet_tma and stationary: matrix products by wgmma on Hopper. stationary keeps B, the weight, in LDS."""
 
 from __future__ import annotations
 
@@ -121,8 +118,7 @@ _LAST_VALUES = (
     ),
     Value(
         "row_buffers",
-        "Buffers of LDS of rows of A and B that begin anywhere in a slot of 16 bytes, which threads shift into the"
-        " stages: 4 or 0.",
+        "Buffers of LDS of rows of A and B that begin anywhere, which threads shift into the stages: 4 or 0.",
         "4 if a_vector == 1 and elem_bytes == 2 and c_m_major == 0 else 0",
     ),
     Value(
@@ -181,9 +177,8 @@ class Hopper(BulkCopy):
         reads_weight = instance.b_tensor == "wei"
         if not instance.channels_last:
             return 0, unit if reads_weight and instance.elem_bytes == 2 else 0
-        if instance.a_vector == 1:
-            return 0, 0
         if not reads_weight:
+            unit *= instance.a_vector > 1  # without it threads copy rows of any number of channels
             return unit, unit if instance.b_tensor == "in" and instance.c_vector == 1 else 0
         return unit, -1 if instance.elem_bytes == 4 and not instance.exchange else unit
 

@@ -37,12 +37,8 @@ struct WordPlanesBwdDataLoadRole {
         const WordRows<D::k_per_block, warps> rows(thread, warp % warps);
         const Weight weight(thread, warp);
         const auto round = [&](const TmaRing<D>& stage) {
-            if constexpr(!IsSame<typename D::ComputeA, tf32_t>::value)
-                return;
-            const int byte = static_cast<int>(stage.data() - platform::lds_start());
-            rows.round(byte + box * Box::bytes);
-            if constexpr(!kTransposesWeight<D>)
-                weight.round(byte + D::m_per_block * 128);
+            if constexpr(IsSame<typename D::ComputeA, tf32_t>::value)
+                round_stage(static_cast<int>(stage.data() - platform::lds_start()), rows, box, weight);
         };
         WordStages<D> stages(ring);
         bool waited = false;
@@ -76,6 +72,13 @@ struct WordPlanesBwdDataLoadRole {
 private:
     using Weight = WordColumns<D::n_per_block>;
 
+    // `byte`: of LDS, where the stage begins.
+    static CKGEN_DEVICE void round_stage(int byte, const WordRows<D::k_per_block, warps>& rows, int box,
+                                         const Weight& weight) {
+        rows.round(byte + box * Box::bytes);
+        if constexpr(!kTransposesWeight<D>)
+            weight.round(byte + D::m_per_block * 128);
+    }
     static CKGEN_DEVICE void copy_weight(bool leader, const Args& args, const TmaRing<D>& ring, const Weight& weight,
                                          const Tile& tile, int channel) {
         const uint32 target = ring.data() + D::m_per_block * 128;
