@@ -126,8 +126,8 @@ STEPS = PROBLEMS["7x7"]
 BUGS = {
     "two-buffers": Bug(
         "tma_ring.hpp",
-        "D::shift_buffers * D::m_per_block * 128;",
-        "(D::shift_buffers - 1) * D::m_per_block * 128;",
+        "D::shift_buffers * D::m_per_block * 128 +",
+        "(D::shift_buffers - 1) * D::m_per_block * 128 +",
         ("LDS race",),
         PROBLEMS["many channels"],
     ),
@@ -219,8 +219,8 @@ WORD_BUGS = {
         WEIGHT,
         Bug(
             "word_rows.hpp",
-            "platform::sync_warp();  // all lanes have waited\n        if constexpr",
-            "if constexpr",
+            "platform::sync_warp();  // all lanes have waited\n        arrived(next_);",
+            "arrived(next_);",
             ("word_rows.hpp",),
             STEPS,
         ),

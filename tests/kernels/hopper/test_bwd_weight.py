@@ -517,8 +517,8 @@ TMA_BUGS = {
     ),
     "overlapping-copies": Bug(
         "wavelet_tma.hpp",
-        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
-        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j - 1) * block_bytes,",
+        "platform::tma_load_im2col<ndim, ranks>(ring.data() + (a_blocks + j) * block_bytes,",
+        "platform::tma_load_im2col<ndim, ranks>(ring.data() + (a_blocks + j - 1) * block_bytes,",
         ("LDS race", "write by a copy at", "and write by a copy at"),
         TMA_STEPS,
     ),
@@ -531,8 +531,8 @@ TMA_BUGS = {
     ),
     "a-copy-past-the-end": Bug(
         "wavelet_tma.hpp",
-        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + j) * block_bytes,",
-        "platform::tma_load_im2col<ndim>(ring.data() + (a_blocks + 1000 + j) * block_bytes,",
+        "platform::tma_load_im2col<ndim, ranks>(ring.data() + (a_blocks + j) * block_bytes,",
+        "platform::tma_load_im2col<ndim, ranks>(ring.data() + (a_blocks + 1000 + j) * block_bytes,",
         ("LDS write of 16 bytes", "is outside its", "a copy at wavelet_tma.hpp"),
         TMA_STEPS,
     ),
@@ -601,8 +601,8 @@ TMA_BUGS = {
     ),
     "roles-begin-before-there-are-barriers": Bug(
         "tma_roles.hpp",
-        "LoadRole::prefetch_maps(args); thread.barrier();",
-        "LoadRole::prefetch_maps(args);",
+        "platform::cluster_barrier(); else thread.barrier();",
+        "platform::cluster_barrier();",
         ("mbarrier",),
         TMA_STEPS,
     ),
