@@ -234,7 +234,7 @@ int refused_maps(const ckgen_problem* problem, const int* tile) {
 
 // Forks while other threads run kernels; how many children could not run one and were killed after a minute.
 int forked_children_that_hang(int forks) {
-    const auto run = [] { platform::run_grid(&nothing, nullptr, 1, 64, 16, {}); };
+    const auto run = [] { platform::run_grid(&nothing, nullptr, {1, 64, 16, 1}, {}); };
     std::atomic<bool> stop{false};
     std::vector<std::thread> busy;
     for(int i = 0; i < 4; ++i)
