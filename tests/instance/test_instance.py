@@ -164,6 +164,7 @@ def test_derived_values_of_hoppers_wavelet() -> None:
         "as_stored": 1,
         "part_buffers": 0,
         "shift_buffers": 0,
+        "row_buffers": 0,
         "weight_parts": 1,
         "elem_bytes": 2,
         "c_bytes": 2,

@@ -30,7 +30,7 @@ TMA_192 = replace(TMA, m_per_block=192, n_per_block=192, math_waves=6, stages=4)
 TMA_256 = replace(TMA, n_per_block=256, stages=4)
 TMA_ROWS_256 = replace(TMA, m_per_block=256, m_per_xdl=128, stages=4)
 TMA_160 = replace(TMA_192, n_per_block=160)
-TMA_ROWS_256_160 = replace(TMA_ROWS_256, n_per_block=160, dtype="bf16")
+TMA_ROWS_256_160 = replace(TMA_ROWS_256, n_per_block=160)
 TMA_1D = replace(TMA_SMALL, layout="NWGC/GKXC/NWGK", dtype="bf16_f32_bf16")
 TMA_3D = replace(TMA_192, layout="NDHWGC/GKZYXC/NDHWGK", dtype="bf16")
 # tf32, multiplied by mma.sync.
